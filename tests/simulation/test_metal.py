@@ -32,6 +32,8 @@ PAST_FAILURES = {
     400032: "E1: the end of a protection was slept through by what decisions remember",
     303086: "power: a machine that went before its start kept the next one waiting (the judge)",
     304005: "power: two starts that a suspend delayed came closer than the gap between starts",
+    122000317: "hold: a cycle is ended though its box was reserved since (the judge)",
+    122000782: "S12: a backup that was put back knew of no use of the box since (the judge)",
     304198: "S12: a box that was carried away is nobody's to use (the judge)",
     307031: "power: a box that was on for a minute, unseen, is no box that was on (the judge)",
     303167: "power: a box that was in error, and may have been on, was started soon after that",

@@ -81,14 +81,16 @@ class Holds:
     def touched(self, record: Host | None, call: Call) -> Found:
         """Judge what is done to a host that no machine has.
 
-        One that is reserved stays on or off as it is, and nothing is done to one in maintenance.
+        One that is reserved stays on or off as it is, but for a cycle that was asked for before;
+        and nothing is done to one in maintenance.
         """
         hold = self.heard(record)
         if record is None or hold is None:
             return ()
         idle = record.condition is HostCondition.FREE and record.goal is None
+        cycled = record.power.cycle is not None
         left = hold.kind is HoldKind.MAINTENANCE or (
-            hold.kind is HoldKind.RESERVED and idle and call.shows in _SWITCHES
+            hold.kind is HoldKind.RESERVED and idle and not cycled and call.shows in _SWITCHES
         )
         return wrong(f"{call} is done to {record.id}, which is {hold}") if left else ()
 

@@ -4,7 +4,7 @@ S5     a box that a machine is using is never switched off by us.
 S12    nobody gets a box that is not clean since somebody else had it, as its capability says.
 S13    no box is two machines', and no machine has one that is not bound to it.
 hold   what people hold is left alone, and is soon on or off as they want it.
-power  boxes are switched no oftener, and no more of them at a time, than their limits allow (limits).
+power  boxes are switched no oftener, and no more at a time, than their limits allow (limits).
 """
 
 from collections.abc import Iterator, Mapping
@@ -28,7 +28,7 @@ from hostler.lab.checks.listings import Listed
 from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.lab.checks.trace import Trace
 from hostler.lab.macs.quiescence import MAY_REST, hosts_rest
-from hostler.lab.scenario.faults import OTHER_STORES, STORE_COPIED
+from hostler.lab.scenario.faults import OTHER_STORES, STORE_COPIED, STORE_RESTORED
 from hostler.testing import invariants
 from hostler.testing.fakes.metal_planner import CLEAN, SWITCH_ON
 from hostler.testing.invariants import Found, Thing, Violation
@@ -68,7 +68,7 @@ class MetalChecker(Checker):
     ) -> None:
         super().__init__(truth, trace, consistency_delay)
         self.truth, self._scenario = truth, scenario
-        self._let_go = dict[HostId, float]()
+        self._let_go = dict[HostId, tuple[float, int]]()
         self._obeyed = set[tuple[str, str]]()
         self._began = dict[MachineId, float]()
         self._shown = Shown()
@@ -213,14 +213,14 @@ class MetalChecker(Checker):
         super().machine_saved(shadow, machine, events)
         held = before.host if before is not None else None
         if held is not None and machine.phase is not Phase.DELETED and machine.host != held:
-            self._let_go[held] = self.now
+            self._lets_go(held)
         if machine.phase is Phase.DELETED:
             if (
                 machine.host is not None
                 and before is not None
                 and before.phase is not machine.phase
             ):
-                self._let_go[machine.host] = self.now
+                self._lets_go(machine.host)
             return
         if machine.host is None:
             return
@@ -257,11 +257,16 @@ class MetalChecker(Checker):
         """Judge a box that a machine takes: is it clean, and may it be switched on now?"""
         if self.truth.condition(box) is None:  # somebody took it away: nobody gets it
             return
-        let_go = self._let_go.get(box)
-        if let_go is not None and not self._is_clean(box, let_go):
+        let_go, restored = self._let_go.get(box, (None, 0))
+        known = restored == self.faults[STORE_RESTORED]
+        if let_go is not None and known and not self._is_clean(box, let_go):
             self._wrong("S12", f"{box} goes to {machine.id}, not clean since", machine.id)
         self._began[machine.id] = self.now
         self.found(self._limits.taken(shadow, machine, box))
+
+    def _lets_go(self, box: HostId) -> None:
+        """Note that a machine lets go of a box; a backup that is put back may not know of it."""
+        self._let_go[box] = self.now, self.faults[STORE_RESTORED]
 
     def _is_clean(self, box: HostId, since: float) -> bool:
         """Tell whether a box is clean, as its capability says, since a machine let go of it."""
