@@ -46,6 +46,7 @@ from .ground_truth import PERSON, Asked, Change, GroundTruth
 from .handling import Handling
 from .names import parse_name
 from .occupancy import shared, unwiped
+from .promptness import Promptness
 from .proofs import Proofs
 from .quiescence import MAY_REST, free_for, hosts_rest
 from .tenants import claimant, ended, paid
@@ -80,6 +81,7 @@ class MacChecker(ScalewayChecker):
         self._given_up = GivenUp(self.truth)
         self._failed = FailedWipes()
         self._proofs = Proofs(bound)
+        self._promptness = Promptness(self.truth)
         self._hidden = 0, 0.0
         self._handling = Handling(self.truth, lambda: self.shadows, self.faults)
 
@@ -202,6 +204,8 @@ class MacChecker(ScalewayChecker):
         """Check a call before it is sent."""
         del ahead
         record = next((m for m in shadow.living() if m.id == call.arg("machine")), None)
+        if record is not None:
+            self._promptness.called[record.id] = self.now
         self.found(shadow.onces.sending(call, record, self.now, there=False))
         host = HostId(host_of(call.target or ResourceId("")))
         if host not in shadow.bindings:
@@ -252,6 +256,11 @@ class MacChecker(ScalewayChecker):
         macs, time = tuple(self.world.cloud.macs), 0.0 if self._is_hidden() else passed
         self.found(self._classes.check(macs, self._shadows(), time))
         self.found(self._doubles.check(self._shadows(), time))
+
+    def _check_shadow(self, shadow: ShadowStore, things: list[Thing], passed: float) -> None:
+        super()._check_shadow(shadow, things, passed)
+        moving = (m for m in shadow.living() if self._may_move(shadow, m))
+        self.found(self._promptness.check(shadow.own, moving, passed))
 
     def _is_hidden(self) -> bool:
         """Tell whether a listing passed over a host lately: no report has it until the next one."""

@@ -38,7 +38,7 @@ from .faults import MetalScenario
 from .ground_truth import MetalTruth
 from .holds import Cycles, Switched
 from .limits import Limits
-from .shown import Shown
+from .sightings import Sightings
 
 BOXES: Listed = {"server": ("boxes",), "host": ("boxes",)}
 """What must be listed for somebody to know all boxes of a rack."""
@@ -53,7 +53,8 @@ _OTHERWISE: Mapping[tuple[Phase, Condition | None], str] = {
     (Phase.READY, Condition.OFF): "its box is off",
     (Phase.STANDBY, Condition.UP): "its box is on",
 }
-LATE = dict.fromkeys(_OTHERWISE.values(), 300.0)
+_LEFT_OFF = "its box is off, and nothing is done for it"
+LATE = dict.fromkeys((*_OTHERWISE.values(), _LEFT_OFF), 300.0)
 """How long, in seconds in which its zone was listed, a record may lag behind the rack."""
 _NOT_CLEANED = "it could not be cleaned"
 
@@ -71,12 +72,13 @@ class MetalChecker(Checker):
         self._let_go = dict[HostId, tuple[float, int]]()
         self._obeyed = set[tuple[str, str]]()
         self._began = dict[MachineId, float]()
-        self._shown = Shown()
+        self._sightings = Sightings()
         self._limits = self.limited()
         self._struck_at = dict[HostId, tuple[int, float]]()
         self._switched = dict[InstallationId, Switched]()
         self._cycles = dict[InstallationId, Cycles]()
         self._wear = dict[InstallationId, Wear]()
+        self._called = dict[MachineId, float]()
         self._lag = Lag(LATE)
 
     def limited(self) -> Limits:
@@ -84,7 +86,7 @@ class MetalChecker(Checker):
         return Limits(
             truth=self.truth,
             scenario=self._scenario,
-            shown=self._shown,
+            sightings=self._sightings,
             faults=self.faults,
             now=lambda: self.now,
         )
@@ -154,7 +156,7 @@ class MetalChecker(Checker):
 
     def observed(self, observation: Observation) -> None:
         """Note which boxes were listed as off, as up, or as failed."""
-        self._shown.note(observation, self.now)
+        self._sightings.note(observation, self.now)
 
     def doing(self, shadow: ShadowStore, call: Call, *, ahead: float) -> None:
         """Check a call before it is sent."""
@@ -167,6 +169,8 @@ class MetalChecker(Checker):
         if call.shows is Shows.REST or call.kind == CLEAN:
             self._ends(shadow, HostId(host_of(call.target or ResourceId(""))), str(call))
         record = next((m for m in shadow.living() if m.id == call.arg("machine")), None)
+        if record is not None:
+            self._called[record.id] = self.now
         self.found(shadow.onces.sending(call, record, self.now, there=False))
 
     def _ends(self, shadow: ShadowStore, box: HostId, call: str) -> None:
@@ -236,7 +240,7 @@ class MetalChecker(Checker):
         super().host_saved(shadow, host)
         strikes, at = self._struck_at.get(host.id, (0, -inf))
         is_struck = host.health.strikes > strikes and host.error == _NOT_CLEANED
-        if is_struck and self._shown.last(host.id, Condition.FAILED) <= at:
+        if is_struck and self._sightings.last(host.id, Condition.FAILED) <= at:
             text = f"{host.id} counts as one that could not be cleaned, and nothing failed"
             self._wrong("S4", text, host.machine)
         self._struck_at[host.id] = host.health.strikes, self.now if is_struck else at
@@ -284,16 +288,16 @@ class MetalChecker(Checker):
     def _check_shadow(self, shadow: ShadowStore, things: list[Thing], passed: float) -> None:
         """Check what only time can break; free boxes that answer come to be as people hold them."""
         super()._check_shadow(shadow, things, passed)
-        self.found(self._lag.check(shadow.own, self._lagging(shadow), passed))
+        self.found(self._lag.check(shadow.own, self._lagging(shadow, passed), passed))
         hosts = (host for host in shadow.hosts.values() if host.id not in shadow.bindings)
         moved = (host for host in hosts if not (host.fleet and shadow.is_held_back(host.fleet)))
         free = (host for host in moved if host.condition is HostCondition.FREE)
         made = Switched(self.truth, self.held(shadow))
         switched = self._switched.setdefault(shadow.own, made)
-        answer = (host for host in free if self._shown.is_recent(host.id, self.now))
+        answer = (host for host in free if self._sightings.is_recent(host.id, self.now))
         self.found(switched.late((h for h in answer if self.looking(shadow, h.zone)), passed))
 
-    def _lagging(self, shadow: ShadowStore) -> Iterator[tuple[Machine, str]]:
+    def _lagging(self, shadow: ShadowStore, passed: float) -> Iterator[tuple[Machine, str]]:
         """Yield the machines of which a box that was listed just now tells otherwise."""
         for machine in shadow.living():
             box = machine.host
@@ -301,8 +305,16 @@ class MetalChecker(Checker):
                 continue
             condition = self.truth.condition(box)
             true = _OTHERWISE.get((machine.phase, condition))
-            if true is not None and self._shown.is_recent(box, self.now):
+            if self._is_left_off(machine, condition, passed):
+                true = _LEFT_OFF
+            if true is not None and self._sightings.is_recent(box, self.now):
                 yield machine, true
+
+    def _is_left_off(self, machine: Machine, condition: Condition | None, passed: float) -> bool:
+        """Tell whether a machine that starts waits for a box that nobody switches on."""
+        starts = machine.phase is Phase.STARTING and machine.goal is Goal.PRESENT
+        idle = self._called.get(machine.id, -inf) < self.now - passed
+        return starts and machine.deletion is None and condition is Condition.OFF and idle
 
     def _wrong(self, invariant: str, text: str, machine: MachineId | None) -> None:
         self.found((Violation(invariant=invariant, text=text, machine=machine),))

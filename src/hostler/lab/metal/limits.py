@@ -19,7 +19,7 @@ from hostler.testing.invariants import Found, Violation
 
 from .faults import MetalScenario
 from .ground_truth import MetalTruth
-from .shown import SEEN, Shown
+from .sightings import SEEN, Sightings
 
 
 @dataclass(slots=True, kw_only=True)
@@ -28,7 +28,7 @@ class Limits:
 
     truth: MetalTruth
     scenario: MetalScenario
-    shown: Shown
+    sightings: Sightings
     faults: Mapping[str, int]
     now: Callable[[], float]
     _newest_start: dict[str, tuple[HostId, float]] = field(
@@ -119,7 +119,7 @@ class Limits:
             return False
         fleet = shadow.fleets.get(machine.fleet)
         probed = fleet is None or fleet.probe.kind is not ProbeKind.API
-        if not probed and on is not None and self.shown.last(box, Condition.UP) >= on:
+        if not probed and on is not None and self.sightings.last(box, Condition.UP) >= on:
             return False
         starting = machine.id == newest.id or machine.phase is Phase.STARTING
         return starting and condition is not Condition.UP
@@ -140,7 +140,7 @@ class Limits:
         off = self.truth.last(box, Condition.OFF)
         if off is None:
             return 1e9
-        return on - off if self.shown.last(box, Condition.OFF) >= off else 0.0
+        return on - off if self.sightings.last(box, Condition.OFF) >= off else 0.0
 
 
 def _broken(text: str, machine: MachineId | None) -> Found:

@@ -330,5 +330,11 @@ MUTANTS: Mapping[str, Mutant[MacScenario]] = {
         scenario=Alone(),
         caught=("S12",),
     ),
+    "wiped-once": Mutant(
+        summary="a host whose wipe failed while its machine starts is not wiped again",
+        puts=((f"{_MACS}.plan.machine_calls:Way._failed", never),),
+        scenario=Alone(rates={"mac_reinstall_fails": 1.0}),
+        caught=("L2",),
+    ),
 }
 """Known bugs, by name."""

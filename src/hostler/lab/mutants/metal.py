@@ -221,5 +221,11 @@ MUTANTS: Mapping[str, Mutant[MetalScenario]] = {
         ),
         caught=("hold",),
     ),
+    "box-stays-off": Mutant(
+        summary="the box of a machine that starts is not switched on",
+        puts=(("testing.fakes.metal_planner:MetalPlanner.next_calls", metal_mutations.left_off),),
+        scenario=Alone(),
+        caught=("L2",),
+    ),
 }
 """Known bugs, by name."""

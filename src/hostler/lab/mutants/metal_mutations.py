@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from hostler.domain.hosts.idle import Idle
 from hostler.domain.ids import evolve
+from hostler.domain.model.calls import Call
 from hostler.domain.model.host import Host, HostCondition, HostGoal, HostPower
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal
@@ -127,3 +128,12 @@ def cycle_forgotten(good: Function) -> Function:
         return replace(known, power=replace(known.power, cycle=None))
 
     return followed
+
+
+def left_off(good: Function) -> Function:
+    """Let a machine's box end, and nothing else."""
+
+    def next_calls(planner: Any, goal: Goal, *rest: Any) -> tuple[Call, ...]:
+        return () if goal is Goal.PRESENT else good(planner, goal, *rest)
+
+    return next_calls

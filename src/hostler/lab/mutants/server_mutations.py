@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from hostler.domain.ids import MachineId
 from hostler.domain.machines.failure import suspected
-from hostler.domain.model.calls import Refusal, Refused
+from hostler.domain.model.calls import Call, Refusal, Refused
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.machine import CallState, Known, Machine, Place
 from hostler.domain.model.phases import Reason
@@ -40,6 +40,15 @@ def unchanged(_: Function) -> Function:
         return thing
 
     return same
+
+
+def no_call(_: Function) -> Function:
+    """Have nothing to do."""
+
+    def none(*_: object, **__: object) -> tuple[Call, ...]:
+        return ()
+
+    return none
 
 
 def always(_: Function) -> Function:

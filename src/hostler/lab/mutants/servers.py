@@ -400,5 +400,17 @@ MUTANTS: Mapping[str, Mutant[Scenario]] = {
         scenario=_alone(*_RESTORED, actions=_GROWS, replicas=1),
         caught=("S2", "S5"),
     ),
+    "server-stays-off": Mutant(
+        summary="a server that is made is never switched on",
+        puts=(("providers.scaleway.instances.plan.create:_power_on", server_mutations.no_call),),
+        scenario=_alone(),
+        caught=("L2",),
+    ),
+    "server-stays": Mutant(
+        summary="a server whose machine ends is left as it is",
+        puts=(("providers.scaleway.instances.provider:clear", server_mutations.no_call),),
+        scenario=_alone(actions=_SCALES),
+        caught=("L2",),
+    ),
 }
 """Known bugs, by name."""

@@ -171,7 +171,8 @@ class ServerChecker(ScalewayChecker):
         if looking == zones:
             self.found(self._requests_of(shadow).passed(passed))
         looked = [m for m in shadow.living() if m.offer.zone in looking]
-        self.found(self._promptness.check(shadow.own, looked, passed))
+        called = self._chosen(shadow).called
+        self.found(self._promptness.check(shadow.own, looked, called, passed))
 
     def _chosen(self, shadow: ShadowStore) -> Choices:
         return self._choices.setdefault(shadow.own, Choices(self.faults))

@@ -4,10 +4,10 @@ Ready is only what answers, or did a moment ago. What is up and answers is ready
 or off is not called ready for long, and what has nothing left in the world is soon at its end.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from hostler.domain.ids import InstallationId
+from hostler.domain.ids import InstallationId, MachineId
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal, Phase
 from hostler.lab.checks.lag import Lag
@@ -18,10 +18,13 @@ from hostler.testing.invariants import Found, Violation
 ANSWERED = 120.0
 """So long ago, in seconds, an answer may be that a machine is called ready for."""
 
-BOUNDS = {"answers": 180.0, "is down": 300.0, "has nothing left": 300.0}
+_LEFT_OFF = "its server is off, and nothing is done for it"
+_LEFT_THERE = "its server is there, and nothing is done for it"
+_LEFT = dict.fromkeys((_LEFT_OFF, _LEFT_THERE), 300.0)
+BOUNDS = {"answers": 180.0, "is down": 300.0, "has nothing left": 300.0, **_LEFT}
 """How long, in seconds in which its zone was listed, a record may lag behind the world."""
 
-LARGE = {**BOUNDS, "has nothing left": 600.0}
+LARGE = {**BOUNDS, **dict.fromkeys(("has nothing left", *_LEFT), 600.0)}
 """The same of a large fleet, whose proofs wait for the rate, and behind those that hang (199)."""
 
 
@@ -68,21 +71,39 @@ class Promptness:
         text = f"{after.id} is called ready, and its server does not answer"
         return (Violation(invariant="ready", text=text, machine=after.id),)
 
-    def check(self, own: InstallationId, machines: Iterable[Machine], passed: float) -> Found:
-        """Judge records in zones that were listed; `passed` is the time since the last check."""
-        found = ((machine, self._true(machine)) for machine in machines)
+    def check(
+        self,
+        own: InstallationId,
+        machines: Iterable[Machine],
+        called: Mapping[MachineId, float],
+        passed: float,
+    ) -> Found:
+        """Judge records in zones that were listed; `passed` is the time since the last check.
+
+        `called` says when a call was last made for a machine.
+        """
+        since = self.world.cloud.now - passed
+        found = (
+            (machine, self._true(machine, idle=called.get(machine.id, 0.0) < since))
+            for machine in machines
+        )
         return self.lag.check(own, ((one, true) for one, true in found if true), passed)
 
-    def _true(self, machine: Machine) -> str:
+    def _true(self, machine: Machine, *, idle: bool) -> str:
         """Return what is true of a machine's server that its phase does not say, or nothing."""
         server = server_of(self.world, machine)
         up = server is not None and server.state == State.RUNNING
         match machine.phase:
             case Phase.STARTING if machine.deletion is None and machine.goal is Goal.PRESENT:
+                if idle and server is not None and server.state == State.STOPPED:
+                    return _LEFT_OFF
                 return "answers" if up and self._answers(server) else ""
             case Phase.READY:
                 down = server is None or server.state in {State.STOPPED, State.IN_PLACE}
                 return "is down" if down else ""
+            case Phase.STOPPING if idle and server is not None and not machine.health.stuck:
+                stands = server.state in {State.RUNNING, State.STOPPED} and not server.protected
+                return _LEFT_THERE if stands else ""
             case Phase.STOPPING:
                 return "has nothing left" if self._is_gone(machine) else ""
             case _:

@@ -68,7 +68,7 @@ class FleetsChecker(ObjectsChecker):
         return SpaceLimits(
             truth=self.truth,
             scenario=self._scenario,
-            shown=self._shown,
+            sightings=self._sightings,
             faults=self.faults,
             now=lambda: self.now,
             space=lambda box: self._space(box).name,

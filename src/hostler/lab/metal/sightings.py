@@ -1,4 +1,4 @@
-"""Shown: when engines were last shown how each box stands."""
+"""Sightings: when engines last listed how each box stands."""
 
 from dataclasses import dataclass, field
 from math import inf
@@ -14,7 +14,7 @@ _Times = dict[HostId, float]
 
 
 @dataclass(slots=True)
-class Shown:
+class Sightings:
     """When each box was last listed as on its condition says; in seconds of true time."""
 
     _times: dict[Condition, _Times] = field(
