@@ -15,6 +15,7 @@ from hostler.testing.scenes.builders import machine
 
 OURS = InstallationId("i1")
 ONE = machine(1)
+NOW = 10_000.0
 BOUND = next(str(place.bound) for place in ONE.places if place.slot.kind == "server")
 
 
@@ -29,7 +30,7 @@ class Shelf(list[SimpleNamespace]):
 def promptness(*servers: SimpleNamespace) -> tuple[Promptness, Shelf]:
     """Return the law of a world that has these servers, and their shelf."""
     shelf = Shelf(servers)
-    cloud = SimpleNamespace(servers=shelf, addresses={}, volumes={}, locals={})
+    cloud = SimpleNamespace(servers=shelf, addresses={}, volumes={}, locals={}, now=NOW)
     return Promptness(
         cast("World", cast("object", SimpleNamespace(cloud=cloud))), probed=True
     ), shelf
@@ -37,7 +38,9 @@ def promptness(*servers: SimpleNamespace) -> tuple[Promptness, Shelf]:
 
 def server(state: State = State.RUNNING, *, answers: bool = True) -> SimpleNamespace:
     reached = [SimpleNamespace(kind="routed_ipv4")]
-    return SimpleNamespace(id=BOUND, state=state, guest_up=answers, addresses=reached)
+    return SimpleNamespace(
+        id=BOUND, state=state, guest_up=answers, addresses=reached, protected=False
+    )
 
 
 @pytest.mark.parametrize("before", [Phase.STARTING, Phase.FAILED])
@@ -60,17 +63,28 @@ def test_ready_is_what_answers_or_did_a_moment_ago(before: Phase) -> None:
         (Phase.READY, (server(State.STOPPED),), "is down"),
         (Phase.READY, (), "is down"),
         (Phase.STOPPING, (), "has nothing left"),
+        (Phase.STARTING, (server(State.STOPPED),), "its server is off, and nothing is done for it"),
+        (Phase.STOPPING, (server(),), "its server is there, and nothing is done for it"),
     ],
 )
 def test_a_record_that_lags_behind_its_server_is_wrong_after_its_bound(
     phase: Phase, servers: tuple[SimpleNamespace, ...], true: str
 ) -> None:
     (judge, _), lags = promptness(*servers), replace(ONE, phase=phase)
-    assert not judge.check(OURS, (lags,), BOUNDS[true])
-    (wrong,) = judge.check(OURS, (lags,), 1.0)
+    assert not judge.check(OURS, (lags,), BOUNDS[true], {})
+    (wrong,) = judge.check(OURS, (lags,), 1.0, {})
     assert wrong.invariant == "L2"
     assert true in wrong.text
 
 
 def test_what_is_as_its_record_says_is_well_however_long() -> None:
-    assert not promptness(server())[0].check(OURS, (ONE,), 9 * max(BOUNDS.values()))
+    assert not promptness(server())[0].check(OURS, (ONE,), 9 * max(BOUNDS.values()), {})
+
+
+@pytest.mark.parametrize(
+    ("phase", "state"), [(Phase.STARTING, State.STOPPED), (Phase.STOPPING, State.RUNNING)]
+)
+def test_a_machine_for_which_a_call_is_made_is_not_left_alone(phase: Phase, state: State) -> None:
+    (judge, _), moving = promptness(server(state)), replace(ONE, phase=phase)
+    for _ in range(10):
+        assert not judge.check(OURS, (moving,), max(BOUNDS.values()), {ONE.id: NOW})

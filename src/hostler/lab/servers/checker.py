@@ -172,7 +172,7 @@ class ServerChecker(ScalewayChecker):
             self.found(self._requests_of(shadow).passed(passed))
         looked = [m for m in shadow.living() if m.offer.zone in looking]
         called = self._chosen(shadow).called
-        self.found(self._promptness.check(shadow.own, looked, called, passed))
+        self.found(self._promptness.check(shadow.own, looked, passed, called))
 
     def _chosen(self, shadow: ShadowStore) -> Choices:
         return self._choices.setdefault(shadow.own, Choices(self.faults))

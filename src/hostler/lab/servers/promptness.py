@@ -75,8 +75,8 @@ class Promptness:
         self,
         own: InstallationId,
         machines: Iterable[Machine],
-        called: Mapping[MachineId, float],
         passed: float,
+        called: Mapping[MachineId, float],
     ) -> Found:
         """Judge records in zones that were listed; `passed` is the time since the last check.
 
