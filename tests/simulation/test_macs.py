@@ -148,6 +148,7 @@ FAILURES_OF_NEWER_DICE = {
     98000016: "E1: what waited for the caps to be replaced counted as a fleet at rest",
     109000034: "L1: a fleet stayed one short where machines that wait counted as none for orders",
     116700720: "choice: a host had just shown a status that nobody knows (the judge)",
+    122001627: "S11: an ordered host that a person lent to others is theirs to give up (the judge)",
     121000032: "S9: after a listing that failed the next one came minutes later",
     116701342: "S2: a machine was asked back from standby once another was ordered (the judge)",
     115400027: "S12: a Mac that a person had reserved was handed on as it was",

@@ -207,7 +207,9 @@ class Purchases:
         if not mac.delivered:  # the provider refuses to delete what it has not handed over
             return False
         fact = self.truth.hosts[host]
-        if fact.owner is None or fact.by_person:  # somebody took it out of hostler's hands
+        owner = fact.owner
+        ours = owner is not None and owner[1].installation in shadow.ours
+        if not ours or fact.by_person:  # somebody took it out of its hands, or lent it to another
             return False
         if fact.late >= fact.named and ResourceId(host) in shadow.orphans:  # only people may end it
             return False
