@@ -32,8 +32,6 @@ PAST_FAILURES = {
     400032: "E1: the end of a protection was slept through by what decisions remember",
     303086: "power: a machine that went before its start kept the next one waiting (the judge)",
     304005: "power: two starts that a suspend delayed came closer than the gap between starts",
-    122000317: "hold: a cycle is ended though its box was reserved since (the judge)",
-    122000782: "S12: a backup that was put back knew of no use of the box since (the judge)",
     304198: "S12: a box that was carried away is nobody's to use (the judge)",
     307031: "power: a box that was on for a minute, unseen, is no box that was on (the judge)",
     303167: "power: a box that was in error, and may have been on, was started soon after that",
@@ -49,6 +47,8 @@ PAST_FAILURES = {
 """Seeds of failures that were found and mended, and what each found."""
 
 FAILURES_OF_NEWER_DICE = {
+    122000317: "hold: a cycle is ended though its box was reserved since (the judge)",
+    122000782: "S12: a backup that was put back knew of no use of the box since (the judge)",
     115900454: "L1: a clock jumped back, and a box was to stay on for as much longer (the judge)",
     110000547: "hold: a box stayed on, as its fleet was paused (the judge)",
     115200033: "hold: a box was gone by the name by which it was to be held (the judge)",

@@ -57,6 +57,11 @@ class Limits:
             return _broken(f"{box} is started {gap:.0f} s after {before}", None)
         return ()
 
+    def waits(self, box: HostId) -> bool:
+        """Tell whether a box may have to wait for its turn: another was started just now."""
+        _, at = self._newest_start.get(self.rack_of(box), (None, -inf))
+        return self.now() - at < self.scenario.power.start_gap.total_seconds() + SEEN
+
     def stopped(self, host: Host | None, call: Call) -> Found:
         """A box that nobody needs stays on for its least time; cleaning and people apart.
 

@@ -103,7 +103,7 @@ MUTANTS: Mapping[str, Mutant[Scenario]] = {
             ),
         ),
         scenario=_alone(rates={"guest_poweroff": 3.0}),
-        caught=("L1",),
+        caught=("L1", "L2"),
     ),
     "removed-fleet-stays": Mutant(
         summary="a fleet that left the file goes on as if it stood there, though it was to end",
