@@ -50,6 +50,8 @@ PAST_FAILURES = {
 FAILURES_OF_NEWER_DICE = {
     115900209: "S9: the twin of a store had been ending a machine for longer (the judge)",
     116700413: "ready: a server that answered was deleted before time went on (the judge)",
+    123000238: "L2: a fleet was paused while its machine ended (the judge)",
+    123000295: "L2: a person protected a machine that ended (the judge)",
     120000015: "S5: an address of a pool was tagged as its machine's own once its tags were gone",
     116702014: "E3: who ends too, once its call is back, was taken to stay (the judge)",
     116701598: "L1: nobody took what a second installation left beside other tags (the lab)",

@@ -305,7 +305,8 @@ class MetalChecker(Checker):
                 continue
             condition = self.truth.condition(box)
             true = _OTHERWISE.get((machine.phase, condition))
-            if self._is_left_off(machine, condition, passed) and not self._limits.waits(box):
+            moves = self._may_move(shadow, machine) and not self._limits.waits(box)
+            if moves and self._is_left_off(machine, condition, passed):
                 true = _LEFT_OFF
             if true is not None and self._sightings.is_recent(box, self.now):
                 yield machine, true

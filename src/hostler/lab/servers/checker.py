@@ -171,7 +171,8 @@ class ServerChecker(ScalewayChecker):
         if looking == zones:
             self.found(self._requests_of(shadow).passed(passed))
         looked = [m for m in shadow.living() if m.offer.zone in looking]
-        called = self._chosen(shadow).called
+        held = {m.id: self.now for m in looked if not self._may_move(shadow, m)}
+        called = {**self._chosen(shadow).called, **held}  # nothing is to be done for those
         self.found(self._promptness.check(shadow.own, looked, passed, called))
 
     def _chosen(self, shadow: ShadowStore) -> Choices:
