@@ -17,6 +17,7 @@ from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from io import BytesIO
 from pathlib import Path
 from py_compile import PycInvalidationMode
+from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
 from packaging.requirements import Requirement
@@ -69,10 +70,14 @@ def stage(folder: Path) -> None:
         print("some modules were not compiled; they will be when they are imported")
 
 
+def tools() -> dict[str, Any]:
+    """Return the settings of the project's tools."""
+    return tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]
+
+
 def left_out() -> frozenset[str]:
     """Return the packages, ours and others', that the plugin never imports, by its contract."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    contracts = project["tool"]["importlinter"]["contracts"]
+    contracts = tools()["importlinter"]["contracts"]
     (forbidden,) = (one["forbidden_modules"] for one in contracts if one.get("id") == "plugin")
     return frozenset(forbidden)
 
@@ -100,8 +105,7 @@ def wanted(need: Requirement) -> bool:
 
 def included() -> dict[str, str]:
     """Return the files that the wheel takes from elsewhere, by their places in it."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    forced: dict[str, str] = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    forced: dict[str, str] = tools()["hatch"]["build"]["targets"]["wheel"]["force-include"]
     return forced
 
 

@@ -74,7 +74,7 @@ def ending(one: Machine) -> Machine:
 
 def found(victim: Machine, *others: Machine) -> str:
     """Return what is said of a machine that ends as too many while the others stay."""
-    judge, held = Choices(Counter()), shadow(victim, *others)
+    judge, held = Choices(Counter(), {}), shadow(victim, *others)
     judge.decided(held, WEB, decision(ending(victim)), 0.0)
     return " ".join(one.text for one in judge.saved(held, victim, ending(victim), 0.0))
 
@@ -92,7 +92,7 @@ def test_a_bound_is_not_over_before_its_time():
     one = machine(1, phase=Phase.STARTING)
     late = replace(one, phase=Phase.FAILED, reason=str(Reason.START_OVERDUE))
     for passed, wrong in ((600.0, False), (300.0, True)):
-        judge, held = Choices(Counter()), shadow(one)
+        judge, held = Choices(Counter(), {}), shadow(one)
         judge.saved(held, None, one, 0.0)
         assert bool(judge.saved(held, one, late, passed)) is wrong
 
@@ -104,4 +104,4 @@ def test_an_offer_is_not_left_alone_for_longer_than_its_failures_make_due():
         until = BEGINNING + timedelta(seconds=pause)
         changed = ROW.with_setback(Setback(offer=one.offer, why="refused", until=until))
         made = decision(failed, rows=(SaveFleet(row=changed),))
-        assert bool(Choices(Counter()).decided(shadow(one), WEB, made, 0.0)) is wrong
+        assert bool(Choices(Counter(), {}).decided(shadow(one), WEB, made, 0.0)) is wrong

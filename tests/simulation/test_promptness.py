@@ -15,7 +15,6 @@ from hostler.testing.scenes.builders import machine
 
 OURS = InstallationId("i1")
 ONE = machine(1)
-NOW = 10_000.0
 BOUND = next(str(place.bound) for place in ONE.places if place.slot.kind == "server")
 
 
@@ -30,7 +29,7 @@ class Shelf(list[SimpleNamespace]):
 def promptness(*servers: SimpleNamespace) -> tuple[Promptness, Shelf]:
     """Return the law of a world that has these servers, and their shelf."""
     shelf = Shelf(servers)
-    cloud = SimpleNamespace(servers=shelf, addresses={}, volumes={}, locals={}, now=NOW)
+    cloud = SimpleNamespace(servers=shelf, addresses={}, volumes={}, locals={})
     return Promptness(
         cast("World", cast("object", SimpleNamespace(cloud=cloud))), probed=True
     ), shelf
@@ -71,14 +70,14 @@ def test_a_record_that_lags_behind_its_server_is_wrong_after_its_bound(
     phase: Phase, servers: tuple[SimpleNamespace, ...], true: str
 ) -> None:
     (judge, _), lags = promptness(*servers), replace(ONE, phase=phase)
-    assert not judge.check(OURS, (lags,), BOUNDS[true], {})
-    (wrong,) = judge.check(OURS, (lags,), 1.0, {})
+    assert not judge.check(OURS, (lags,), BOUNDS[true], {ONE.id})
+    (wrong,) = judge.check(OURS, (lags,), 1.0, {ONE.id})
     assert wrong.invariant == "L2"
     assert true in wrong.text
 
 
 def test_what_is_as_its_record_says_is_well_however_long() -> None:
-    assert not promptness(server())[0].check(OURS, (ONE,), 9 * max(BOUNDS.values()), {})
+    assert not promptness(server())[0].check(OURS, (ONE,), 9 * max(BOUNDS.values()), {ONE.id})
 
 
 @pytest.mark.parametrize(
@@ -87,4 +86,4 @@ def test_what_is_as_its_record_says_is_well_however_long() -> None:
 def test_a_machine_for_which_a_call_is_made_is_not_left_alone(phase: Phase, state: State) -> None:
     (judge, _), moving = promptness(server(state)), replace(ONE, phase=phase)
     for _ in range(10):
-        assert not judge.check(OURS, (moving,), max(BOUNDS.values()), {ONE.id: NOW})
+        assert not judge.check(OURS, (moving,), max(BOUNDS.values()), ())

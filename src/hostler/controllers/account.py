@@ -245,7 +245,10 @@ class AccountLoop:
 
     async def _round(self, group: asyncio.TaskGroup) -> None:
         self._check_clock()
+        failing = self._observer.failing
         await self._observer.observe()
+        if self._observer.failing - failing:  # what just failed is tried again soon
+            self.state.pace = timedelta(0)
         if self._check_clock():
             self.nudge()
             return
@@ -262,7 +265,7 @@ class AccountLoop:
         self.state.forget_gone()
         self.state.asked = still_asked(self.state.asked, found.asked, self.state.inventory.missing)
         await self._raise(found.failed)
-        expecting = found.expecting or doubtful or self._observer.is_failing
+        expecting = found.expecting or doubtful or bool(self._observer.failing)
         self._set_pace(expecting=expecting, due=min(found.due, default=None))
         if found.goes_on and self._account.provider.capabilities.power is not None:
             self._at_once += 1

@@ -75,9 +75,9 @@ class Observer:
         self._state.asked = batch.later
 
     @property
-    def is_failing(self) -> bool:
-        """Whether a listing failed that no later one has made good."""
-        return bool(self._failing)
+    def failing(self) -> frozenset[tuple[Zone, str]]:
+        """The listings that failed, by zone and kind, and that no later one has made good."""
+        return frozenset(self._failing)
 
     @property
     def pause(self) -> timedelta | None:
@@ -141,8 +141,6 @@ class Observer:
             Count.OBSERVATIONS_FAILED, self._account.name, scope.zone, scope.kind
         )
         if scope.machine is None:
-            if not known:  # it is tried again as soon as the busy cadence begins
-                self._state.pace = timedelta(0)
             self._failing.add(listing)
         (log.debug if known else log.warning)(
             "observation incomplete",

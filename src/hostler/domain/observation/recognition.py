@@ -27,7 +27,7 @@ def recognize(observation: Observation, owner_of: OwnerOf) -> Observation:
 
 
 def _recognized(resource: Resource, owner_of: OwnerOf) -> Resource:
-    if not is_unnamed(resource) or resource.owner is None:
+    if resource.owner is None or not is_unnamed(resource):
         return resource
     machine = owner_of(resource.owner)
     if machine is None:

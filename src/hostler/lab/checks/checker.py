@@ -4,6 +4,7 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import inf
 
 from hostler.domain.ids import Epoch, FleetName, HostId, InstallationId, MachineId, ResourceId, Zone
 from hostler.domain.model.calls import Call, Outcome, Shows
@@ -70,6 +71,8 @@ class Checker(Findings):
         self._ticked = 0.0
         self._counted = 0.0
         self.changed = True
+        self.called = dict[MachineId, float]()
+        """When a call was last made for each machine."""
 
     def phases(self) -> Iterable[str]:
         """Return the phases of all machines that are recorded."""
@@ -247,6 +250,16 @@ class Checker(Findings):
 
     def observed(self, observation: Observation) -> None:
         """Note what an engine was shown; most judges need not know."""
+
+    def calling(self, call: Call) -> None:
+        """Note for which machine a call is made."""
+        if isinstance(name := call.arg("machine"), str):
+            self.called[MachineId(name)] = self.now
+
+    def is_left_alone(self, shadow: ShadowStore, machine: Machine, passed: float) -> bool:
+        """Tell whether an engine could act for a machine, and called nothing for so long."""
+        quiet = self.called.get(machine.id, -inf) < self.now - passed
+        return quiet and self._may_move(shadow, machine)
 
     def doing(self, shadow: ShadowStore, call: Call, *, ahead: float) -> None:
         """Check a call before it is sent, by a process whose wall clock is `ahead`."""

@@ -42,8 +42,8 @@ class Choices:
     """
 
     faults: Mapping[str, int]
+    called: Mapping[MachineId, float]
     failures: Counter[Offer] = field(default_factory=Counter[Offer])
-    called: dict[MachineId, float] = field(default_factory=dict[MachineId, float])
     found: dict[MachineId, Found] = field(default_factory=dict[MachineId, Found])
     entered: dict[MachineId, tuple[Phase, float]] = field(
         default_factory=dict[MachineId, tuple[Phase, float]]

@@ -68,6 +68,7 @@ class WatchedProvider:
         """Make one call."""
         run, described = self._run, self.described(call)
         run.checker.found(self._prediction.doing(described))
+        run.checker.calling(described)
         run.checker.doing(run.shadow, described, ahead=run.clock.ahead)
         token = ANSWERS.set([])
         try:

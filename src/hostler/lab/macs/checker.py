@@ -204,8 +204,6 @@ class MacChecker(ScalewayChecker):
         """Check a call before it is sent."""
         del ahead
         record = next((m for m in shadow.living() if m.id == call.arg("machine")), None)
-        if record is not None:
-            self._promptness.called[record.id] = self.now
         self.found(shadow.onces.sending(call, record, self.now, there=False))
         host = HostId(host_of(call.target or ResourceId("")))
         if host not in shadow.bindings:
@@ -259,8 +257,8 @@ class MacChecker(ScalewayChecker):
 
     def _check_shadow(self, shadow: ShadowStore, things: list[Thing], passed: float) -> None:
         super()._check_shadow(shadow, things, passed)
-        moving = (m for m in shadow.living() if self._may_move(shadow, m))
-        self.found(self._promptness.check(shadow.own, moving, passed))
+        alone = (m for m in shadow.living() if self.is_left_alone(shadow, m, passed))
+        self.found(self._promptness.check(shadow.own, alone, passed))
 
     def _is_hidden(self) -> bool:
         """Tell whether a listing passed over a host lately: no report has it until the next one."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from hostler.domain.ids import HostId, InstallationId, MachineId
+from hostler.domain.ids import HostId, InstallationId
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal, Phase
 from hostler.lab.checks.lag import Lag
@@ -20,20 +20,14 @@ _STANDS = frozenset({MacStatus.READY, MacStatus.ERROR})
 
 @dataclass(slots=True)
 class Promptness:
-    """For how long machines wait for a wipe that nobody asks for.
-
-    `called` says when a call was last made for a machine.
-    """
+    """For how long machines wait for a wipe that nobody asks for."""
 
     truth: GroundTruth
-    called: dict[MachineId, float] = field(default_factory=dict[MachineId, float])
     lag: Lag = field(default_factory=lambda: Lag(BOUNDS))
 
-    def check(self, own: InstallationId, machines: Iterable[Machine], passed: float) -> Found:
-        """Judge machines in zones that were listed; `passed` is the time since the last check."""
-        since = self.truth.world.cloud.now - passed
-        idle = (one for one in machines if self.called.get(one.id, 0.0) < since)
-        return self.lag.check(own, ((one, _LEFT) for one in idle if self._waits(one)), passed)
+    def check(self, own: InstallationId, alone: Iterable[Machine], passed: float) -> Found:
+        """Judge the machines for which nothing was called since the last check, `passed` ago."""
+        return self.lag.check(own, ((m, _LEFT) for m in alone if self._waits(m)), passed)
 
     def _waits(self, machine: Machine) -> bool:
         """Tell whether a machine that was never ready has a host that stands unwiped."""

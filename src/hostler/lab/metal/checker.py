@@ -63,6 +63,8 @@ class MetalChecker(Checker):
     """All checkers of one run of metal."""
 
     listed = BOXES
+    join_late = False
+    """Whether boxes become known, and unknown, while they stand."""
 
     def __init__(
         self, truth: MetalTruth, trace: Trace, consistency_delay: float, scenario: MetalScenario
@@ -73,23 +75,25 @@ class MetalChecker(Checker):
         self._obeyed = set[tuple[str, str]]()
         self._began = dict[MachineId, float]()
         self._sightings = Sightings()
-        self._limits = self.limited()
+        self._limits = Limits(
+            truth=truth,
+            scenario=scenario,
+            sightings=self._sightings,
+            faults=self.faults,
+            now=lambda: self.now,
+            rack_of=self.rack_of,
+            join_late=self.join_late,
+        )
         self._struck_at = dict[HostId, tuple[int, float]]()
         self._switched = dict[InstallationId, Switched]()
         self._cycles = dict[InstallationId, Cycles]()
         self._wear = dict[InstallationId, Wear]()
-        self._called = dict[MachineId, float]()
         self._lag = Lag(LATE)
 
-    def limited(self) -> Limits:
-        """Return what holds boxes against the limits of their power."""
-        return Limits(
-            truth=self.truth,
-            scenario=self._scenario,
-            sightings=self._sightings,
-            faults=self.faults,
-            now=lambda: self.now,
-        )
+    def rack_of(self, box: HostId) -> str:
+        """Return in which rack a box takes its turn with the others."""
+        del box
+        return ""
 
     # ------------------------------------------------------------ what is true
 
@@ -169,8 +173,6 @@ class MetalChecker(Checker):
         if call.shows is Shows.REST or call.kind == CLEAN:
             self._ends(shadow, HostId(host_of(call.target or ResourceId(""))), str(call))
         record = next((m for m in shadow.living() if m.id == call.arg("machine")), None)
-        if record is not None:
-            self._called[record.id] = self.now
         self.found(shadow.onces.sending(call, record, self.now, there=False))
 
     def _ends(self, shadow: ShadowStore, box: HostId, call: str) -> None:
@@ -305,17 +307,11 @@ class MetalChecker(Checker):
                 continue
             condition = self.truth.condition(box)
             true = _OTHERWISE.get((machine.phase, condition))
-            moves = self._may_move(shadow, machine) and not self._limits.waits(box)
-            if moves and self._is_left_off(machine, condition, passed):
+            off = _is_wanted_on(machine) and condition is Condition.OFF
+            if off and self.is_left_alone(shadow, machine, passed) and not self._limits.waits(box):
                 true = _LEFT_OFF
             if true is not None and self._sightings.is_recent(box, self.now):
                 yield machine, true
-
-    def _is_left_off(self, machine: Machine, condition: Condition | None, passed: float) -> bool:
-        """Tell whether a machine that starts waits for a box that nobody switches on."""
-        starts = machine.phase is Phase.STARTING and machine.goal is Goal.PRESENT
-        idle = self._called.get(machine.id, -inf) < self.now - passed
-        return starts and machine.deletion is None and condition is Condition.OFF and idle
 
     def _wrong(self, invariant: str, text: str, machine: MachineId | None) -> None:
         self.found((Violation(invariant=invariant, text=text, machine=machine),))
@@ -375,3 +371,9 @@ class MetalChecker(Checker):
         """Tell whether an engine whose clock jumped back may hold a box on: its own time counts."""
         hold = host.hold if host is not None else None
         return bool(self.faults["clock_jump"]) and hold is not None and hold.kind is HoldKind.ON
+
+
+def _is_wanted_on(machine: Machine) -> bool:
+    """Tell whether a machine starts, and is to: its box is to be switched on."""
+    starts = machine.phase is Phase.STARTING and machine.goal is Goal.PRESENT
+    return starts and machine.deletion is None

@@ -24,21 +24,22 @@ from .sightings import SEEN, Sightings
 
 @dataclass(slots=True, kw_only=True)
 class Limits:
-    """What is held against the limits of power; `faults` are how often each fault struck."""
+    """What is held against the limits of power; `faults` are how often each fault struck.
+
+    `rack_of` says with which others a box takes its turn. Where boxes `join_late`, nobody knows
+    since when one is on or off that was not known then.
+    """
 
     truth: MetalTruth
     scenario: MetalScenario
     sightings: Sightings
     faults: Mapping[str, int]
     now: Callable[[], float]
+    rack_of: Callable[[HostId], str]
+    join_late: bool
     _newest_start: dict[str, tuple[HostId, float]] = field(
         default_factory=dict[str, tuple[HostId, float]]
     )
-
-    def rack_of(self, box: HostId) -> str:
-        """Return in which rack a box takes its turn with the others."""
-        del box
-        return ""
 
     def started(self, box: HostId, call: Call) -> Found:
         """Boxes are told to start one after the other, as far apart as their limits say.
@@ -74,6 +75,8 @@ class Limits:
         if host is None or call.slot != HOST or unknown or _is_asked_off(host):
             return ()
         on, now = self.truth.last(host.id, Condition.STARTING), self.now()
+        if on is not None and self._joined(host.id) > on + 1.0:
+            return ()
         least = self.scenario.power.least_on.total_seconds()
         free = host.condition is HostCondition.FREE and host.goal is not HostGoal.CLEAN
         noticed = on is not None and self._was_off(host.id, on) > SEEN
@@ -93,29 +96,32 @@ class Limits:
         if self.truth.handled.get(box, -inf) >= shadow.bound_at.get(box, now) - SEEN:
             return ()
         limits, since = self.scenario.power, now - self.truth.since(box)
-        off = condition is Condition.OFF and since > SEEN and self.saw_off(box)
+        off = (
+            condition is Condition.OFF
+            and since > SEEN
+            and self._joined(box) < self.truth.since(box)
+        )
         least = limits.least_off.total_seconds() - 1.0 - self._apart
         found: Found = ()
         if off and self._was_on(box) > SEEN and since < least:
             found = _broken(f"{box} was off for {since:.0f} s", machine.id)
-        fresh = [m for m in shadow.living() if self.is_starting(m, machine, shadow)]
+        fresh = [m for m in shadow.living() if self._is_starting(m, machine, shadow)]
         if len(fresh) > limits.parallel_starts:
             found = (*found, *_broken(f"{len(fresh)} boxes start at a time", machine.id))
         return found
 
-    def saw_off(self, box: HostId) -> bool:
-        """Tell whether an engine could see since when a box is off."""
-        del box
-        return True
+    def _joined(self, box: HostId) -> float:
+        """Return when a box may have become known; long ago where all are from the beginning."""
+        return self.truth.handled.get(box, -inf) if self.join_late else -inf
 
-    def is_starting(self, machine: Machine, newest: Machine, shadow: ShadowStore) -> bool:
-        """Tell whether a machine's box is started for the first time, and truly not up yet.
+    def _is_starting(self, machine: Machine, newest: Machine, shadow: ShadowStore) -> bool:
+        """Tell whether a box of the same rack is started for the first time, and truly not up yet.
 
         One that had been switched on before its machine got it is not started for that one. Where
         nothing probes it, it is up once it was seen on, though that could not be recorded yet.
         """
         box = machine.host
-        if box is None or machine.health.was_ready is not None:
+        if box is None or machine.health.was_ready is not None or not self._share(box, newest.host):
             return False
         on = self.truth.last(box, Condition.STARTING)
         bound = shadow.bound_at.get(box, self.now())
@@ -128,6 +134,9 @@ class Limits:
             return False
         starting = machine.id == newest.id or machine.phase is Phase.STARTING
         return starting and condition is not Condition.UP
+
+    def _share(self, box: HostId, other: HostId | None) -> bool:
+        return other is None or self.rack_of(box) == self.rack_of(other)
 
     @property
     def _apart(self) -> float:

@@ -1,7 +1,6 @@
 """The checker of servers: what is recorded and asked is held against what truly exists."""
 
-from hostler.domain.ids import FleetName, InstallationId, MachineId, ResourceId, Zone
-from hostler.domain.model.calls import Call
+from hostler.domain.ids import FleetName, InstallationId, ResourceId, Zone
 from hostler.domain.model.commands import REQUEST_REFUSED, Decision, Event
 from hostler.domain.model.fleet import Fleet, FleetRow, Timers
 from hostler.domain.model.machine import LOCKED, Machine
@@ -140,12 +139,6 @@ class ServerChecker(ScalewayChecker):
         self.found(self._promptness.saved(before, machine, self.now))
         super().machine_saved(shadow, machine, events)
 
-    def doing(self, shadow: ShadowStore, call: Call, *, ahead: float) -> None:
-        """Check a call before it is sent, and note whose it is."""
-        super().doing(shadow, call, ahead=ahead)
-        if isinstance(name := call.arg("machine"), str):
-            self._chosen(shadow).called[MachineId(name)] = self.now
-
     def asked_for(self, shadow: ShadowStore, request: Request) -> None:
         """Note what a person asks for."""
         super().asked_for(shadow, request)
@@ -171,12 +164,11 @@ class ServerChecker(ScalewayChecker):
         if looking == zones:
             self.found(self._requests_of(shadow).passed(passed))
         looked = [m for m in shadow.living() if m.offer.zone in looking]
-        held = {m.id: self.now for m in looked if not self._may_move(shadow, m)}
-        called = {**self._chosen(shadow).called, **held}  # nothing is to be done for those
-        self.found(self._promptness.check(shadow.own, looked, passed, called))
+        alone = frozenset(m.id for m in looked if self.is_left_alone(shadow, m, passed))
+        self.found(self._promptness.check(shadow.own, looked, passed, alone))
 
     def _chosen(self, shadow: ShadowStore) -> Choices:
-        return self._choices.setdefault(shadow.own, Choices(self.faults))
+        return self._choices.setdefault(shadow.own, Choices(self.faults, self.called))
 
     def _requests_of(self, shadow: ShadowStore) -> CarriedOut:
         return self._requests.setdefault(shadow.own, CarriedOut(self.faults))

@@ -4,7 +4,7 @@ Ready is only what answers, or did a moment ago. What is up and answers is ready
 or off is not called ready for long, and what has nothing left in the world is soon at its end.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 
 from hostler.domain.ids import InstallationId, MachineId
@@ -76,17 +76,13 @@ class Promptness:
         own: InstallationId,
         machines: Iterable[Machine],
         passed: float,
-        called: Mapping[MachineId, float],
+        alone: Container[MachineId],
     ) -> Found:
         """Judge records in zones that were listed; `passed` is the time since the last check.
 
-        `called` says when a call was last made for a machine.
+        For the machines that are left `alone` nothing was called since then.
         """
-        since = self.world.cloud.now - passed
-        found = (
-            (machine, self._true(machine, idle=called.get(machine.id, 0.0) < since))
-            for machine in machines
-        )
+        found = ((machine, self._true(machine, idle=machine.id in alone)) for machine in machines)
         return self.lag.check(own, ((one, true) for one, true in found if true), passed)
 
     def _true(self, machine: Machine, *, idle: bool) -> str:

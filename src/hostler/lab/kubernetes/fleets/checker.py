@@ -28,11 +28,9 @@ from hostler.lab.kubernetes.checker import ObjectsChecker
 from hostler.lab.kubernetes.simulated_cluster import Raw
 from hostler.lab.macs.quiescence import MAY_REST
 from hostler.lab.metal.ground_truth import MetalTruth
-from hostler.lab.metal.limits import Limits
 from hostler.lab.power.faults import PowerScenario
 
 from .edits import FLEETS
-from .limits import SpaceLimits
 from .objects import PROVIDER, Objects, Space, is_going
 from .people import Aim
 
@@ -51,6 +49,7 @@ class FleetsChecker(ObjectsChecker):
     """All checkers of one run of Fleets, beside those of the machines and their boxes."""
 
     objects: Objects
+    join_late = True
 
     def __init__(
         self, truth: MetalTruth, trace: Trace, consistency_delay: float, scenario: PowerScenario
@@ -63,16 +62,9 @@ class FleetsChecker(ObjectsChecker):
         self._led = dict[FleetName, tuple[str, float]]()
         self._sizes = dict[FleetName, list[tuple[float, int]]]()
 
-    def limited(self) -> Limits:
-        """Return what holds boxes against the limits of their power, each in its namespace."""
-        return SpaceLimits(
-            truth=self.truth,
-            scenario=self._scenario,
-            sightings=self._sightings,
-            faults=self.faults,
-            now=lambda: self.now,
-            space=lambda box: self._space(box).name,
-        )
+    def rack_of(self, box: HostId) -> str:
+        """Return the namespace of a box: each is a rack of its own."""
+        return self._space(box).name
 
     # ------------------------------------------------------------ what is dropped
 

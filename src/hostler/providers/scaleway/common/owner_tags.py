@@ -188,13 +188,13 @@ POOL_TAG = "hostler-pool"
 
 def pool_of(tags: Sequence[str]) -> str:
     """Return the pool that a taken address goes back to, or an empty string."""
-    prefix = f"{POOL_TAG}="
+    prefix = taken_tag("")
     return next((tag.removeprefix(prefix) for tag in tags if tag.startswith(prefix)), "")
 
 
-def pool_tags(pool: str) -> tuple[str, ...]:
-    """Return the tags of a pool's address while it is taken; none without a pool."""
-    return (pool, f"{POOL_TAG}={pool}") if pool else ()
+def taken_tag(pool: str) -> str:
+    """Return the tag that a taken address has beside its pool's own."""
+    return f"{POOL_TAG}={pool}"
 
 
 def pooled(resource: ResourceId) -> bool:

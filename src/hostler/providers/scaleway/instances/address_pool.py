@@ -24,11 +24,11 @@ from hostler.providers.scaleway.common.errors import (
     unread,
 )
 from hostler.providers.scaleway.common.owner_tags import (
-    POOL_TAG,
     address_id,
     from_tags,
     pool_of,
     pooled,
+    taken_tag,
 )
 from hostler.providers.scaleway.common.wire import Ip
 
@@ -57,7 +57,7 @@ class Pool:
             return Refused(why=Refusal.QUOTA, text=why)
         address = min(free, key=lambda ip: ip.id)
         self._rest(address.id)
-        owner_tags = [*(address.tags or []), f"{POOL_TAG}={pool}", *tags]
+        owner_tags = [*(address.tags or []), taken_tag(pool), *tags]
         try:
             taken = await self._api.change_address(call.zone, address.id, {"tags": owner_tags})
         except TROUBLE as trouble:

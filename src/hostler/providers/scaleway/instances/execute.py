@@ -15,8 +15,8 @@ from hostler.providers.scaleway.common.owner_tags import (
     address_id,
     is_part,
     name_of,
-    pool_tags,
     tags_of,
+    taken_tag,
 )
 from hostler.providers.scaleway.common.settings import GIGABYTE, Disk, Template
 from hostler.providers.scaleway.common.wire import Server
@@ -300,7 +300,9 @@ class InstanceCalls:
     async def _tag_address(self, call: Call, target: ResourceId) -> Outcome:
         """Write the owner tag of an address beside the tags that it has, and its pool's."""
         there = await self._api.address(call.zone, address_id(target))
-        tags = (*pool_tags(text(call, "pool")), *self._tags(call, call.slot))
+        pool = text(call, "pool")
+        of_pool = (pool, taken_tag(pool)) if pool else ()
+        tags = (*of_pool, *self._tags(call, call.slot))
         body: dict[str, object] = {"tags": _with(tags, there.tags)}
         ip = await self._api.change_address(call.zone, there.id, body)
         return Done(resources=(self._reader(call).address(ip),))

@@ -93,7 +93,7 @@ def _address(machine: Machine, address: Resource) -> Call | None:
         return None if lost else _call(machine, address, RELEASE_ADDRESS)
     taken = taken_id(address.id, machine.id)
     if any(known.id == taken for known in machine.place(address.slot).known):
-        return _change(machine, address, RELEASE_ADDRESS) if address.owner_tag else None
+        return _change(machine, address, RELEASE_ADDRESS)
     return _call(machine, address, DELETE_ADDRESS)
 
 
