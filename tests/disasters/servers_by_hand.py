@@ -1,7 +1,8 @@
-"""Servers of the simulated world, as the world has them, and those that somebody makes by hand."""
+"""Servers of the simulated world, as the world has them, and what somebody does by hand."""
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 from hostler.lab.scenes.servers import SECRET, ZONE, Rig
 from hostler.ports.http import HttpRequest
@@ -14,9 +15,20 @@ def guest(rig: Rig) -> Server:
     return _there(rig, server.id)
 
 
+def ask(rig: Rig, method: str, path: str, body: dict[str, object]) -> dict[str, Any]:
+    """Ask the API as a person does, with our project's own key."""
+    token = (("X-Auth-Token", SECRET.reveal()), ("Content-Type", "application/json"))
+    content = json.dumps(body).encode()
+    request = HttpRequest(method=method, path=path, headers=token, body=content)
+    response = rig.world.handle(request).response
+    assert response is not None
+    assert response.status < 300, response.body
+    return json.loads(response.body)
+
+
 def made_by_hand(rig: Rig, tags: Sequence[str] = ()) -> Server:
     """Return a server that somebody made in our project, with these tags."""
-    body = {
+    body: dict[str, object] = {
         "name": "by hand",
         "commercial_type": "DEV1-S",
         "image": "ubuntu_noble",
@@ -24,13 +36,8 @@ def made_by_hand(rig: Rig, tags: Sequence[str] = ()) -> Server:
         "dynamic_ip_required": False,
         "tags": list(tags),
     }
-    token = (("X-Auth-Token", SECRET.reveal()), ("Content-Type", "application/json"))
-    path = f"/instance/v1/zones/{ZONE}/servers"
-    made = rig.world.handle(
-        HttpRequest(method="POST", path=path, headers=token, body=json.dumps(body).encode())
-    ).response
-    assert made is not None
-    return _there(rig, json.loads(made.body)["server"]["id"])
+    made = ask(rig, "POST", f"/instance/v1/zones/{ZONE}/servers", body)
+    return _there(rig, made["server"]["id"])
 
 
 def _there(rig: Rig, server: str) -> Server:

@@ -3,31 +3,17 @@
 A disk was tagged as the machine's own, and deleted with it; an address was deleted at once.
 """
 
-import json
 from datetime import timedelta
-from typing import Any
 
 import pytest
 
-from hostler.lab.scenes.servers import ALL_RESOURCES, PLAIN, SECRET, ZONE, Rig, play
-from hostler.ports.http import HttpRequest
+from hostler.lab.scenes.servers import ALL_RESOURCES, PLAIN, ZONE, Rig, play
 from hostler.providers.scaleway.common.settings import Template
 
-from .servers_by_hand import guest
+from .servers_by_hand import ask, guest
 
 MINUTE = timedelta(minutes=1)
 GIGABYTE = 10**9
-
-
-def ask(rig: Rig, method: str, path: str, body: dict[str, object]) -> dict[str, Any]:
-    """Ask the API as a person does, with our project's own key."""
-    token = (("X-Auth-Token", SECRET.reveal()), ("Content-Type", "application/json"))
-    content = json.dumps(body).encode()
-    request = HttpRequest(method=method, path=path, headers=token, body=content)
-    response = rig.world.handle(request).response
-    assert response is not None
-    assert response.status < 300, response.body
-    return json.loads(response.body)
 
 
 @pytest.mark.parametrize("template", [PLAIN, ALL_RESOURCES], ids=["plain", "all"])
