@@ -82,11 +82,11 @@ class Cluster:
 
         await until(holds)
 
-    async def counts(self, name: str, **numbers: int) -> None:
-        """Wait until the status of a Fleet has these numbers."""
+    async def counts(self, name: str, resource: Resource[Thing] = FLEETS, **numbers: int) -> None:
+        """Wait until the status of an object, a Fleet's else, has these numbers."""
 
         async def holds() -> bool:
-            status = await self.status(FLEETS, name)
+            status = await self.status(resource, name)
             return all(status.get(key) == number for key, number in numbers.items())
 
         await until(holds)
@@ -192,8 +192,8 @@ async def test_a_fleet_is_run_and_its_object_says_how_it_stands(cluster: Cluster
     await cluster.counts("web", size=2, machines=2)
     status = await cluster.status(FLEETS, "web")
     assert status["observedGeneration"] == made.metadata.generation
-    assert (await cluster.condition(FLEETS, "web", "Ready"))["status"] == "False"
-    assert (await cluster.status(PROVIDERS, "cloud"))["fleets"] == 1
+    await cluster.comes("web", "Ready", "True")
+    await cluster.counts("cloud", PROVIDERS, fleets=1)
 
 
 @pytest.mark.usefixtures("engine")
