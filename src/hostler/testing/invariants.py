@@ -9,7 +9,7 @@ must be seen and removed within a bound.
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from msgspec import Struct
 
@@ -48,6 +48,9 @@ _FINE: Found = ()
 
 COUNTED = frozenset({Phase.PENDING, Phase.STARTING, Phase.READY})
 """Phases in which a machine counts towards the size that was asked for, unless it is to end."""
+
+_CLOSE = timedelta(seconds=2)
+"""By so much a pause may be over sooner than it is on record: a decision takes its time."""
 
 _REPLACES = "hostler-replace"
 _OURS = frozenset({"hostler", _REPLACES})
@@ -123,6 +126,20 @@ def grown(
         text = f"{held} machines count; the maximum is {most}"
         found.append(Violation(invariant="S2", text=text, machine=next(iter(inserts)).id))
     return tuple(found)
+
+
+def set_back(fleet: Fleet, row: FleetRow, inserts: Iterable[Machine], now: datetime) -> Found:
+    """S4: no machine is made of an offer that failed before the pause that is on record is over.
+
+    `row` is the fleet's record as it is saved with them, `now` is by the clock of who saves it. A
+    machine that was asked for by name gets its offer later; that hosts are sold out bars none.
+    """
+    for machine in inserts if fleet.renews else ():
+        setback = row.setback(machine.offer)
+        if setback is not None and not setback.stock and setback.until - now > _CLOSE:
+            text = f"{machine.offer} is tried, and waits until {setback.until:%H:%M:%S}"
+            return (Violation(invariant="S4", text=text, machine=machine.id),)
+    return _FINE
 
 
 def crowded(fleet: Fleet, size: int, old_servers: int) -> Found:

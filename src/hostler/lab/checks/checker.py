@@ -4,6 +4,7 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import timedelta
 from math import inf
 
 from hostler.domain.ids import Epoch, FleetName, HostId, InstallationId, MachineId, ResourceId, Zone
@@ -19,6 +20,7 @@ from hostler.ports.store import Fence
 from hostler.testing import invariants
 from hostler.testing.invariants import Attempts, Found, Recorded, Thing, Violation
 from hostler.testing.sureness import suspected, swept
+from hostler.testing.time.clock import BEGINNING
 
 from . import issued_ids
 from .findings import Findings, SimulatedWorld
@@ -221,6 +223,9 @@ class Checker(Findings):
         living, ending = shadow.living(row.name), shadow.ending.get(row.name, ())
         self.found(invariants.grown(fleet, row, living, made, ending))
         self.found(shadow.failures.inserted(made, self.now))
+        if not self.faults["clock_jump"]:
+            ahead = timedelta(seconds=self.now + shadow.ahead.get(row.name, 0.0))
+            self.found(invariants.set_back(fleet, row, made, BEGINNING + ahead))
 
     def fleet_removed(self, shadow: ShadowStore, row: FleetRow) -> None:
         """Check that a row that is removed is that of a fleet which left the file, and is over."""

@@ -1,14 +1,16 @@
 """Host choices: of the hosts that wait, which does a machine get? What such laws have in common.
 
-A choice is judged at its decision: who is bound by the same decision is no longer free in it.
+A choice is judged at its decision: who is bound by the same decision is no longer free in it. Nor
+may a fleet be said to have no host while one waits.
 """
 
 from collections.abc import Iterable, Mapping
 
 from hostler.domain.ids import FleetName, HostId
-from hostler.domain.model.commands import Bind, Decision
+from hostler.domain.model.commands import Advance, Bind, Decision, SaveFleet
 from hostler.domain.model.host import Host, HostCondition
 from hostler.domain.model.machine import CallState, Machine
+from hostler.domain.model.phases import Reason
 from hostler.domain.model.snapshot import Request
 from hostler.testing.invariants import Found, Violation
 from hostler.testing.time.clock import BEGINNING
@@ -62,3 +64,25 @@ def worse(machine: Machine, host: HostId, better: Iterable[HostId], why: str) ->
         return ()
     text = f"{machine.id} takes {host}, and {other} {why}"
     return (Violation(invariant="choice", text=text, machine=machine.id),)
+
+
+def passed_over(
+    made: Decision, fleet: FleetName, shadow: ShadowStore, free: Iterable[HostId]
+) -> Found:
+    """Tell of a host that waits while its fleet, by what a decision says, has none that fits (L3).
+
+    `free` are hosts that any machine of the fleet could take. Those that begin in this decision,
+    and those that wait for a host, get one each.
+    """
+    if str(Reason.NO_AVAILABLE_HOST) not in made.condition or not shadow.fleets[fleet].renews:
+        return ()
+    newer = {c.machine.id: c.machine for c in made.commands if isinstance(c, Advance)}
+    now = (newer.get(machine.id, machine) for machine in shadow.living(fleet))
+    takers = sum(machine.host is None and machine.deletion is None for machine in now)
+    takers += sum(len(one.inserts) for one in made.commands if isinstance(one, SaveFleet))
+    bound = {one.host.id for one in made.commands if isinstance(one, Bind)}
+    spare = [host for host in free if host not in bound]
+    if len(spare) <= takers:
+        return ()
+    text = f"{fleet} is said to have no host, and {spare[-1]} waits"
+    return (Violation(invariant="L3", text=text),)

@@ -40,6 +40,7 @@ from . import quiescence
 from .choices import MacChoices
 from .classes import HostClasses
 from .doubles import Doubles
+from .effects import Effects
 from .faults import MacScenario
 from .given_up import GivenUp
 from .ground_truth import PERSON, Asked, Change, GroundTruth
@@ -81,6 +82,7 @@ class MacChecker(ScalewayChecker):
         self._given_up = GivenUp(self.truth)
         self._failed = FailedWipes()
         self._proofs = Proofs(bound)
+        self._effects = Effects(self.truth)
         self._promptness = Promptness(self.truth)
         self._hidden = 0, 0.0
         self._handling = Handling(self.truth, lambda: self.shadows, self.faults)
@@ -185,7 +187,11 @@ class MacChecker(ScalewayChecker):
         self._wiped(request, source, line)
         self._update()
         match = _ID.search(request.path)
-        if match is not None and line.fault == _TOO_LATE and line.status < _REFUSED:
+        if match is None or line.status >= _REFUSED:
+            return
+        if request.method == "PATCH":
+            self._effects.promised(HostId(match[1]))
+        if line.fault == _TOO_LATE:
             self.truth.promise(HostId(match[1]))
 
     def _wiped(self, request: HttpRequest, source: str, line: Line) -> None:
@@ -230,6 +236,9 @@ class MacChecker(ScalewayChecker):
         """Note a free host that a person has from now on, with how often it was wiped by then."""
         super().host_saved(shadow, host)
         self._choices.saved(shadow, host)
+        if not any(self.faults[fault] for fault in (*_COPIES, "clock_jump")):
+            steady = self._choices.steady(host.id, self.held(shadow))
+            self.found(self._proofs.host_saved(shadow.own, host, steady=steady))
         hold, mac = host.hold, self.truth.mac(host.id)
         if mac is None or hold is None or host.condition is not HostCondition.FREE:
             return
@@ -276,6 +285,7 @@ class MacChecker(ScalewayChecker):
             self._tell(change)
             self._judge(change)
             self._proofs.changed(change, self.now)
+            self._effects.changed(change, self.now)
             if not any(self.faults[fault] for fault in _COPIES):
                 hold = self._hold_on(change.host)
                 self.found(self._given_up.changed(change, self._requests(), hold))
@@ -325,6 +335,7 @@ class MacChecker(ScalewayChecker):
         self._doubles.saved(machine, events)
         if not any(self.faults[fault] for fault in (*_COPIES, "clock_jump")):
             self.found(self._proofs.saved(shadow.own, before, machine))
+            self.found(self._effects.saved(before, machine))
         if machine.host is None or machine.phase is Phase.DELETED:
             return
         if machine.phase is Phase.READY and (before is None or before.phase is not Phase.READY):

@@ -1,7 +1,8 @@
 """Choices of Macs: no machine takes a host that is to be wiped while a clean one waits for it.
 
 A wipe takes a quarter of an hour and more; judged by the disks, and not by what is on record of
-wipes. Among hosts that are clean, or that are not, nothing is said.
+wipes. Among hosts that are clean one that was ordered, and is paid for anyway, comes before those
+of the pool; among others nothing is said.
 """
 
 from collections.abc import Iterator
@@ -12,12 +13,16 @@ from hostler.domain.model.commands import Decision
 from hostler.domain.model.host import Host, HostCondition
 from hostler.domain.model.machine import Offer
 from hostler.lab.checks.holds import Holds
-from hostler.lab.checks.host_choices import chosen, is_asked_of, waits, worse
+from hostler.lab.checks.host_choices import chosen, is_asked_of, passed_over, waits, worse
 from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.simulators.scaleway.state.mac_records import Mac, MacStatus
 from hostler.testing.invariants import Found
 
 from .ground_truth import NEVER, PERSON, GroundTruth
+from .names import parse_name
+
+_PARKED = "parked"
+"""The stage of a name under which an ordered host waits for its next machine."""
 
 
 @dataclass(slots=True)
@@ -48,21 +53,42 @@ class MacChoices:
         displayed = (HostId(mac.id) for mac in self.truth.world.cloud.macs if mac.displayed)
         self.disguised |= dict.fromkeys(displayed, self._now)
 
+    def steady(self, host: HostId, holds: Holds) -> float | None:
+        """Return since when all is well with a host; None where it is not, or somebody asked."""
+        mac, fact = self.truth.mac(host), self.truth.hosts.get(host)
+        if mac is None or fact is None or mac.displayed or mac.status is not MacStatus.READY:
+            return None
+        if is_asked_of(host, holds.wanted, self._now):
+            return None
+        return max(fact.moved, self.disguised.get(host, NEVER))
+
     def made(self, shadow: ShadowStore, fleet: FleetName, made: Decision, holds: Holds) -> Found:
         """Judge the hosts that a decision gives to the machines of a fleet."""
         binds = chosen(made, fleet, shadow)
         taken = {host for _, host in binds}
         for machine, host in binds:
-            if self._is_clean(shadow, host) or self.truth.mac(host) is None:
+            mac, is_clean = self.truth.mac(host), self._is_clean(shadow, host)
+            if mac is None or (is_clean and _is_paid(mac)):
                 continue
             clean = (
                 other
                 for other in self._clean(shadow, fleet, machine.offer)
                 if other not in taken and not is_asked_of(other, holds.wanted, self._now)
             )
-            if found := worse(machine, host, clean, "is clean and free, and need not be wiped"):
+            if is_clean:
+                paid = (other for other in clean if self._is_first(shadow, other))
+                found = worse(machine, host, paid, "is paid for, and waits")
+            else:
+                found = worse(machine, host, clean, "is clean and free, and need not be wiped")
+            if found:
                 return found
-        return ()
+        free = (
+            host
+            for offer in shadow.fleets[fleet].offers
+            for host in self._clean(shadow, fleet, offer)
+            if not is_asked_of(host, holds.wanted, self._now)
+        )
+        return passed_over(made, fleet, shadow, free)
 
     @property
     def _now(self) -> float:
@@ -93,6 +119,13 @@ class MacChoices:
         ready = mac.status is MacStatus.READY and mac.os.family == offer.image
         return ready and self._now - newest > self.settled
 
+    def _is_first(self, shadow: ShadowStore, host: HostId) -> bool:
+        """Tell whether a clean host comes before any that the pool has: it is paid for anyway."""
+        mac, record = self.truth.mac(host), shadow.hosts.get(host)
+        return (
+            mac is not None and record is not None and _is_paid(mac) and not record.health.strikes
+        )
+
     def _is_proved(self, shadow: ShadowStore, mac: Mac, record: Host) -> bool:
         """Tell whether a host was wiped for its record since a machine had it, and by nobody else.
 
@@ -104,3 +137,9 @@ class MacChoices:
         ours = fact.user != PERSON and not fact.by_person and fact.name == record.ownership.name
         free = waits(record, shadow, self._now - self.settled)
         return known and ours and free and self.truth.is_clean(host)
+
+
+def _is_paid(mac: Mac) -> bool:
+    """Tell whether a host waits under the name of what we ordered."""
+    owner = parse_name(mac.name)
+    return owner is not None and owner[0] == _PARKED

@@ -13,7 +13,7 @@ from hostler.domain.model.commands import Decision
 from hostler.domain.model.host import Host
 from hostler.domain.model.resource import Condition
 from hostler.lab.checks.holds import Holds
-from hostler.lab.checks.host_choices import chosen, is_asked_of, waits, worse
+from hostler.lab.checks.host_choices import chosen, is_asked_of, passed_over, waits, worse
 from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.testing.invariants import Found
 from hostler.testing.time.clock import BEGINNING
@@ -57,7 +57,15 @@ class BoxChoices:
             )
             if found := worse(machine, box, better, f"comes first by {self.limits.prefer}"):
                 return found
-        return ()
+        zones = {offer.zone for offer in shadow.fleets[fleet].offers}
+        free = (
+            one.id
+            for one in self._free(shadow)
+            if one.zone in zones
+            and not (self._is_on(one) or one.health.strikes)
+            and not is_asked_of(one.id, holds.wanted, self.truth.now)
+        )
+        return passed_over(made, fleet, shadow, free)
 
     def _free(self, shadow: ShadowStore) -> Iterator[Host]:
         settled = self.truth.now - self.settled

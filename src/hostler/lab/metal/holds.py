@@ -1,10 +1,12 @@
 """Holds of boxes: what is to be on or off, and that nobody has, comes to be so soon.
 
-What is to go off and on again does.
+What is to go off and on again does; so does what was off for so long that it is to show that it
+still goes on.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 
 from hostler.domain.ids import HostId
 from hostler.domain.model.hold import HoldKind
@@ -12,6 +14,7 @@ from hostler.domain.model.host import Host
 from hostler.domain.model.resource import Condition
 from hostler.lab.checks.holds import HEARD, Holds, wrong
 from hostler.testing.invariants import Found
+from hostler.testing.time.clock import BEGINNING
 
 from .ground_truth import MetalTruth
 
@@ -29,12 +32,14 @@ _WANTED: Mapping[HoldKind, tuple[frozenset[Condition], float]] = {
 class Switched:
     """For how long the boxes of one installation are not as their holds want them.
 
+    `exercise` is for how long one may be off before it is to show that it still goes on, if it is.
     `waited` is in seconds of the time that counts; `struck` is how many faults there were by the
     last check.
     """
 
     truth: MetalTruth
     holds: Holds
+    exercise: timedelta | None = None
     waited: dict[HostId, float] = field(default_factory=dict[HostId, float])
     struck: int = 0
 
@@ -47,15 +52,31 @@ class Switched:
         calm, self.struck, self.waited = struck == self.struck, struck, {}
         for host in free:
             hold, condition = self.holds.heard(host), self.truth.condition(host.id)
-            if hold is None or hold.kind not in _WANTED:
+            kind, why = (hold.kind, f"is {hold}") if hold is not None else (None, "")
+            if kind is None and self._is_due(host):
+                kind, why = HoldKind.ON, "is to show that it still goes on"
+            if kind not in _WANTED:
                 continue
-            wanted, soon = _WANTED[hold.kind]
+            wanted, soon = _WANTED[kind]
             if condition is None or condition in {*wanted, Condition.FAILED}:
                 continue
             time = self.waited[host.id] = older.get(host.id, 0.0) + passed if calm else 0.0
             if time > soon:
-                return wrong(f"{host.id} is {condition} for {time:.0f} s, and is {hold}")
+                return wrong(f"{host.id} is {condition} for {time:.0f} s, and {why}")
         return ()
+
+    def _is_due(self, host: Host) -> bool:
+        """Tell whether a box of which nobody wants anything was off for long, as everybody knows.
+
+        A clock that jumped says otherwise since when, and a box that failed is left alone.
+        """
+        since, wanted = host.power.since, host.hold is not None or host.power.cycle is not None
+        if self.exercise is None or since is None or wanted or self.holds.faults["clock_jump"]:
+            return False
+        if host.health.strikes or host.retry_at is not None:
+            return False
+        off = max((since - BEGINNING).total_seconds(), self.truth.since(host.id))
+        return self.truth.now - off > self.exercise.total_seconds()
 
 
 @dataclass(slots=True)

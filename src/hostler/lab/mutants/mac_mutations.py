@@ -42,6 +42,15 @@ def worst_first(good: Function) -> Function:
     return free_hosts
 
 
+def believed(good: Function) -> Function:
+    """Take a name that was asked for as given."""
+
+    def has_effect(asked: Asked, resource: Resource) -> bool:
+        return asked.shows is Shows.OWNER_TAG or bool(good(asked, resource))
+
+    return has_effect
+
+
 def each_retires(good: Function) -> Function:
     """Give up the host of each machine that ends, whoever brought it."""
 

@@ -336,5 +336,17 @@ MUTANTS: Mapping[str, Mutant[MacScenario]] = {
         scenario=Alone(rates={"mac_reinstall_fails": 1.0}),
         caught=("L2",),
     ),
+    "put-back-unproved": Mutant(
+        summary="a host that was wiped and put back counts as put there by somebody else",
+        puts=(("domain.hosts.wiping:_is_unproved", always),),
+        scenario=Alone(),
+        caught=("S12",),
+    ),
+    "claim-believed": Mutant(
+        summary="a claim that was never answered counts as made",
+        puts=(("domain.observation.effects:_has_effect", mac_mutations.believed),),
+        scenario=Alone(rates={"hung": 0.2, "failed_500": 0.3}),
+        caught=("L2",),
+    ),
 }
 """Known bugs, by name."""

@@ -227,5 +227,19 @@ MUTANTS: Mapping[str, Mutant[MetalScenario]] = {
         scenario=Alone(),
         caught=("L2",),
     ),
+    "free-uncounted": Mutant(
+        summary="a machine that has its box counts as one that still takes a free one",
+        puts=(("domain.hosts.claims:_lacks_host", always),),
+        scenario=Alone(
+            actions=(
+                OperatorAction(at=10 * _MINUTE, kind="scale", which=0.0),
+                *(
+                    OperatorAction(at=(20 + 10 * nth) * _MINUTE, kind="scale", which=0.3 + nth / 10)
+                    for nth in range(7)
+                ),
+            )
+        ),
+        caught=("L3",),
+    ),
 }
 """Known bugs, by name."""

@@ -175,5 +175,17 @@ MUTANTS: Mapping[str, Mutant[PowerScenario]] = {
         scenario=Alone(rates={"power_hung": 0.5}, cleaning=Cleaning.TRUSTED),
         caught=("S5", "power"),
     ),
+    "failed-offer-tried": Mutant(
+        summary="an offer that failed is tried again before its pause is over",
+        puts=(("domain.fleets.offers:_setbacks", power_mutations.no_setback),),
+        scenario=Alone(disruptions=_every("never_boots", range(6), HOUR)),
+        caught=("S4",),
+    ),
+    "never-exercised": Mutant(
+        summary="a box that was off for long does not show that it still goes on",
+        puts=(("domain.hosts.idle:_is_due", never),),
+        scenario=Alone(power=PowerLimits(exercise=timedelta(minutes=20))),
+        caught=("hold",),
+    ),
 }
 """Known bugs, by name; a number is that of its defect in docs/explanation/thirty-defects.md."""

@@ -188,3 +188,12 @@ def goes_on(good: Function) -> Function:
         return outcome
 
     return act
+
+
+def no_setback(_: Function) -> Function:
+    """Remember of no offer that it failed."""
+
+    def setbacks(*_: Any) -> list[Any]:
+        return []
+
+    return setbacks

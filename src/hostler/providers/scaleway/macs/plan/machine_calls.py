@@ -96,13 +96,13 @@ class Way(Struct, frozen=True):
         return Stage.NONE if foreign else self.resource.host.stage
 
     def present(self) -> tuple[Call, ...]:
-        """Claim: pending, settled, wiped unless it was proved clean, claimed."""
+        """Claim: pending, settled, wiped unless it was proved clean and is well, claimed."""
         match self.stage:
             case Stage.CLAIMED:
                 return self._reboot() or self._attach()
             case Stage.PENDING if not self._settled():
                 return ()
-            case Stage.PENDING if not (self._is_clean() or self._is_fit()):
+            case Stage.PENDING | Stage.RESTED if self._is_unfit():
                 return self._wipe(Effect.CHANGE)
             case Stage.PENDING | Stage.RESTED:
                 return self._taken() if self.resource.status == "ready" else ()
@@ -220,6 +220,11 @@ class Way(Struct, frozen=True):
     def _is_fit(self) -> bool:
         """Tell whether the host was wiped, and to what the machine asked for."""
         return self._is_wiped() and not self._is_other()
+
+    def _is_unfit(self) -> bool:
+        """Tell whether a host is to be wiped before it is taken: it may be used, or in error."""
+        fit = self.stage is Stage.RESTED or self._is_clean() or self._is_fit()
+        return not fit or self.resource.condition is Condition.FAILED
 
     def _is_astray(self, wipe: Asked) -> bool:
         return (
