@@ -5,12 +5,16 @@ from typing import cast
 import pytest
 from msgspec.structs import replace
 
-from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId
+from hostler.domain.ids import Epoch, FleetName, HostId, InstallationId, MachineId
+from hostler.domain.model.calls import Shows
 from hostler.domain.model.hold import Hold, HoldKind
-from hostler.domain.model.resource import Stage
+from hostler.domain.model.machine import Asked as Call
+from hostler.domain.model.machine import CallState
+from hostler.domain.model.resource import Slot, Stage
 from hostler.domain.model.snapshot import Request, RequestKind
 from hostler.lab.checks.trace import Trace
 from hostler.lab.macs.checker import MacChecker
+from hostler.lab.macs.effects import Effects
 from hostler.lab.macs.faults import draw_macs
 from hostler.lab.macs.given_up import GivenUp
 from hostler.lab.macs.ground_truth import Asked, Change, Fact, GroundTruth
@@ -18,6 +22,7 @@ from hostler.lab.macs.names import HostName
 from hostler.lab.scaleway.world import ScalewayWorld
 from hostler.lab.scenario.faults import Size
 from hostler.simulators.scaleway.state.mac_records import MacStatus
+from hostler.testing.scenes.builders import S, machine
 from hostler.testing.time.clock import BEGINNING
 
 HOST, OURS = HostId("h1"), InstallationId("i1")
@@ -95,3 +100,44 @@ def test_no_host_goes_that_a_person_has_for_a_while(kind: HoldKind) -> None:
     assert not given_up.changed(deleted, (), None)
     by_person = replace(deleted, by=None)
     assert not given_up.changed(by_person, (), hold)
+
+
+@pytest.mark.parametrize(
+    ("call_state", "aim", "answered", "borne", "holds"),
+    [
+        (CallState.DONE, Stage.PENDING, False, False, False),
+        (CallState.DONE, Stage.PENDING, True, False, True),
+        (CallState.DONE, Stage.PENDING, False, True, True),
+        (CallState.OPEN, Stage.PENDING, False, False, True),
+        (CallState.DONE, Stage.RETIRING, False, False, True),
+    ],
+)
+def test_a_name_is_on_record_as_given_only_where_it_was_answered_well_or_is_so(
+    call_state: CallState, aim: Stage, *, answered: bool, borne: bool, holds: bool
+) -> None:
+    truth = GroundTruth(cast("ScalewayWorld", cast("object", World())), 60.0)
+    truth.hosts[HOST], effects = named("wiping"), Effects(truth)
+    asked = Call(
+        kind="rename",
+        slot=Slot("server"),
+        attempt=1,
+        at=BEGINNING + 100 * S,
+        epoch=Epoch(1),
+        shows=Shows.OWNER_TAG,
+        call_state=call_state,
+        closed=BEGINNING + 110 * S,
+        aim=aim,
+    )
+    record = replace(machine(1), id=M, host=HOST)
+    if answered:
+        truth.ask(HOST, replace(BY, name=named("pending").name))
+        effects.promised(HOST)
+    if borne:
+        pending = replace(BY, name="pool-1")
+        effects.changed(
+            Change(what="renamed", host=HOST, by=pending, before=named("pending"), late=False),
+            105.0,
+        )
+    after = replace(record, asked=(asked,))
+    assert (not effects.saved(record, after)) == holds
+    assert not effects.saved(after, after), "it is told once"

@@ -31,7 +31,7 @@ from hostler.domain.model.host import HOST as HOST_SLOT
 from hostler.domain.model.host import HostGoal, HostOrigin, ReleasePolicy, allocation_of
 from hostler.domain.model.machine import RESTED, RETIRE, Asked, CallState, Machine
 from hostler.domain.model.phases import Goal, Phase
-from hostler.domain.model.resource import Resource, Stage
+from hostler.domain.model.resource import Condition, Resource, Stage
 from hostler.providers.scaleway.macs.plan import host_calls, machine_calls
 from hostler.providers.scaleway.macs.plan.names import STAGES
 from hostler.providers.scaleway.macs.plan.read import SERVER
@@ -290,6 +290,19 @@ def test_a_host_that_lost_its_name_while_its_machine_rested_is_taken_as_any_othe
         claims = (replace(claims[0], call_state=back, at=RESTED_AT + CONSISTENCY_DELAY),)
     of = machine(was_ready=NOW, asked=claims).with_fact(RESTED, RESTED_AT)
     assert kinds(Goal.PRESENT, of, tenancy_part(None)) == [expected]
+
+
+@pytest.mark.parametrize("stage", [Stage.PENDING, Stage.RESTED])
+def test_a_clean_host_that_is_in_error_is_wiped_before_it_is_taken(stage: Stage) -> None:
+    """Only a wipe mends it: its machine waited for it until its start was overdue (125000066)."""
+    of = machine(asked=(tagged(stage),)).with_fact(CLEAN, NOW)
+    broken = replace(tenancy_part(stage), status="error", condition=Condition.FAILED)
+    assert kinds(Goal.PRESENT, of, tenancy_part(stage)) == ["mac.rename.claimed"]
+    assert kinds(Goal.PRESENT, of, broken) == [machine_calls.REINSTALL]
+    begun = of.with_asked(asked(machine_calls.REINSTALL, CallState.OPEN, NOW + CONSISTENCY_DELAY))
+    assert not kinds(Goal.PRESENT, begun, broken), "one wipe at a time"
+    wiped = of.with_asked(asked(machine_calls.REINSTALL, CallState.DONE, NOW + CONSISTENCY_DELAY))
+    assert kinds(Goal.PRESENT, wiped, tenancy_part(stage)) == ["mac.rename.claimed"]
 
 
 @pytest.mark.parametrize("phase", [Phase.READY, Phase.DRAINING])

@@ -8,7 +8,8 @@ import pytest
 from msgspec.structs import replace
 
 from hostler.domain.ids import AccountName, HostId, InstallationId
-from hostler.domain.model.host import Host, HostGoal, HostOwnership, HostPower
+from hostler.domain.model.hold import Hold, HoldKind
+from hostler.domain.model.host import Host, HostCondition, HostGoal, HostOwnership, HostPower
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition
 from hostler.domain.model.snapshot import Request, RequestKind
@@ -35,6 +36,7 @@ RECORD = Host(
     power=HostPower(on=True),
     billing=Billing(price=0.02),
 )
+HELD = Hold(kind=HoldKind.RESERVED, until=BEGINNING, actor="ann")
 TRUE = TrueHost(type="small", name="box-1", price=0.02, on=True)
 
 
@@ -111,6 +113,39 @@ def test_what_was_proved_clean_stays_so_until_somebody_else_touches_it(
     assert not proofs.saved(OURS, before, before)
     assert not proofs.saved(OURS, before, replace(after, host=HostId("box-2")))
     assert not proofs.saved(OURS, after, after)
+
+
+def _host(wiped: float | None, condition: HostCondition = HostCondition.DIRTY) -> Host:
+    at = None if wiped is None else BEGINNING + wiped * S
+    return replace(RECORD, condition=condition).with_cleaning(wiped=at)
+
+
+@pytest.mark.parametrize(
+    ("change", "steady", "holds"),
+    [
+        (None, 0.0, False),
+        (_change(OURS), 0.0, False),
+        (_change(THEIRS), 0.0, True),
+        (_change(None), 0.0, True),
+        (None, None, True),
+        (None, 601.0, True),
+    ],
+)
+def test_a_wipe_that_was_proved_counts_until_somebody_else_touches_its_host(
+    change: Change | None, steady: float | None, *, holds: bool
+) -> None:
+    proofs, proved = Proofs(100.0), _host(600.0, HostCondition.WIPING)
+    if change is not None:
+        proofs.changed(change, 650.0)
+    for before, after, well in (
+        (proved, _host(None), holds),
+        (proved, _host(600.0, HostCondition.FREE), True),
+        (proved, _host(None, HostCondition.ABSENT), True),
+        (_host(600.0, HostCondition.ALLOCATED), _host(None), True),
+        (proved, replace(_host(None), hold=HELD), True),
+    ):
+        proofs.host_saved(OURS, before, steady=steady)
+        assert (not proofs.host_saved(OURS, after, steady=steady)) == well, after
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from hostler.domain.ids import (
 )
 from hostler.domain.model.calls import Call, Effect
 from hostler.domain.model.commands import Advance, Verdict
-from hostler.domain.model.fleet import Fleet, FleetRow, Timers
+from hostler.domain.model.fleet import Fleet, FleetRow, Setback, Timers
 from hostler.domain.model.host import allocation_of
 from hostler.domain.model.inventory import Inventory
 from hostler.domain.model.machine import (
@@ -102,6 +102,26 @@ def test_s2_fires_when_inserts_exceed_request_and_surge():
     machines = [machine(number=number) for number in range(4)]
     assert not invariants.grown(FLEET, ROW, machines[:3], machines[2:3])
     assert names(invariants.grown(FLEET, ROW, machines, machines[3:])) == ["S2"]
+
+
+@pytest.mark.parametrize(
+    ("until", "stock", "renews", "holds"),
+    [
+        (60, False, True, False),
+        (0, False, True, True),
+        (60, True, True, True),
+        (60, False, False, True),
+    ],
+)
+def test_s4_fires_when_an_offer_that_failed_is_tried_before_its_pause_is_over(
+    until: int, *, stock: bool, renews: bool, holds: bool
+) -> None:
+    new, now = machine(Phase.PENDING), NOW
+    back = Setback(offer=new.offer, why="x", until=now + timedelta(seconds=until), stock=stock)
+    row, fleet = ROW.with_setback(back), replace(FLEET, renews=renews)
+    assert names(invariants.set_back(fleet, row, [new], now)) == ([] if holds else ["S4"])
+    assert not invariants.set_back(fleet, ROW, [new], now)
+    assert not invariants.set_back(fleet, row, [], now)
 
 
 def test_s2_lets_new_machines_come_beside_those_that_end_only_where_they_are_asked_for_by_id():

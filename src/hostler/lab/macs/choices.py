@@ -21,8 +21,8 @@ from hostler.testing.invariants import Found
 from .ground_truth import NEVER, PERSON, GroundTruth
 from .names import parse_name
 
-_PARKED = "parked"
-"""The stage of a name under which an ordered host waits for its next machine."""
+_PAID = frozenset({"parked", "ordered"})
+"""The stages of names under which an ordered host waits for a machine."""
 
 
 @dataclass(slots=True)
@@ -70,17 +70,15 @@ class MacChoices:
             mac, is_clean = self.truth.mac(host), self._is_clean(shadow, host)
             if mac is None or (is_clean and _is_paid(mac)):
                 continue
-            clean = (
+            better, why = self._clean, "is clean and free, and need not be wiped"
+            if is_clean:
+                better, why = self._paid, "is paid for, and waits"
+            others = (
                 other
-                for other in self._clean(shadow, fleet, machine.offer)
+                for other in better(shadow, fleet, machine.offer)
                 if other not in taken and not is_asked_of(other, holds.wanted, self._now)
             )
-            if is_clean:
-                paid = (other for other in clean if self._is_first(shadow, other))
-                found = worse(machine, host, paid, "is paid for, and waits")
-            else:
-                found = worse(machine, host, clean, "is clean and free, and need not be wiped")
-            if found:
+            if found := worse(machine, host, others, why):
                 return found
         free = (
             host
@@ -101,13 +99,29 @@ class MacChoices:
 
     def _clean(self, shadow: ShadowStore, fleet: FleetName, offer: Offer) -> Iterator[HostId]:
         """Yield the hosts of an offer that were wiped after a machine of this fleet had them."""
+        for mac, record in self._fitting(shadow, fleet, offer):
+            if self._is_proved(shadow, mac, record):
+                yield record.id
+
+    def _paid(self, shadow: ShadowStore, fleet: FleetName, offer: Offer) -> Iterator[HostId]:
+        """Yield the hosts of an offer that are clean, and that this fleet pays for anyway."""
+        settled = self._now - self.settled
+        for mac, record in self._fitting(shadow, fleet, offer):
+            fact, well = self.truth.hosts[record.id], not record.health.strikes
+            named = _is_paid(mac) and not fact.by_person and fact.name == record.ownership.name
+            if named and well and waits(record, shadow, settled):
+                yield record.id
+
+    def _fitting(
+        self, shadow: ShadowStore, fleet: FleetName, offer: Offer
+    ) -> Iterator[tuple[Mac, Host]]:
+        """Yield the hosts of an offer that a fleet had last and that are well, with records."""
         for mac in self.truth.world.cloud.macs:
-            host, same = HostId(mac.id), (mac.type_name, mac.zone) == (offer.type, offer.zone)
-            record = shadow.hosts.get(host)
-            if not same or record is None or record.fleet != fleet:
+            same, record = (mac.type_name, mac.zone), shadow.hosts.get(HostId(mac.id))
+            if same != (offer.type, offer.zone) or record is None or record.fleet != fleet:
                 continue
-            if self._stands(mac, offer) and self._is_proved(shadow, mac, record):
-                yield host
+            if self._stands(mac, offer):
+                yield mac, record
 
     def _stands(self, mac: Mac, offer: Offer) -> bool:
         """Tell whether a host is ready for an offer, and has been for so long that all know it."""
@@ -118,13 +132,6 @@ class MacChoices:
         newest = max(fact.named, fact.moved, fact.late, fact.handled, disguised)
         ready = mac.status is MacStatus.READY and mac.os.family == offer.image
         return ready and self._now - newest > self.settled
-
-    def _is_first(self, shadow: ShadowStore, host: HostId) -> bool:
-        """Tell whether a clean host comes before any that the pool has: it is paid for anyway."""
-        mac, record = self.truth.mac(host), shadow.hosts.get(host)
-        return (
-            mac is not None and record is not None and _is_paid(mac) and not record.health.strikes
-        )
 
     def _is_proved(self, shadow: ShadowStore, mac: Mac, record: Host) -> bool:
         """Tell whether a host was wiped for its record since a machine had it, and by nobody else.
@@ -142,4 +149,4 @@ class MacChoices:
 def _is_paid(mac: Mac) -> bool:
     """Tell whether a host waits under the name of what we ordered."""
     owner = parse_name(mac.name)
-    return owner is not None and owner[0] == _PARKED
+    return owner is not None and owner[0] in _PAID

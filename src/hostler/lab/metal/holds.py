@@ -55,7 +55,7 @@ class Switched:
             kind, why = (hold.kind, f"is {hold}") if hold is not None else (None, "")
             if kind is None and self._is_due(host):
                 kind, why = HoldKind.ON, "is to show that it still goes on"
-            if kind not in _WANTED:
+            if kind is None or kind not in _WANTED:
                 continue
             wanted, soon = _WANTED[kind]
             if condition is None or condition in {*wanted, Condition.FAILED}:

@@ -42,6 +42,16 @@ def worst_first(good: Function) -> Function:
     return free_hosts
 
 
+def pool_first(good: Function) -> Function:
+    """Prefer a host of the pool to one that is paid for anyway."""
+
+    def preference(free: Any) -> tuple[Any, ...]:
+        clean, strikes, pool, *rest = good(free)
+        return (clean, strikes, not pool, *rest)
+
+    return preference
+
+
 def believed(good: Function) -> Function:
     """Take a name that was asked for as given."""
 

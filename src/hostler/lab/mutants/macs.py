@@ -53,6 +53,15 @@ _RETIRE_ALL = tuple(
 _ROBBED = tuple(
     Disruption(at=at * _MINUTE, fault=RECORD_REMOVED, who=at, length=5.0) for at in (60, 90)
 )
+_ALL_ENDED = (
+    OperatorAction(at=50 * _MINUTE, kind="scale", which=0.9),
+    *(
+        OperatorAction(at=120 * _MINUTE + nth, kind="delete", which=(nth + 0.5) / 5)
+        for nth in range(5)
+    ),
+    OperatorAction(at=121 * _MINUTE, kind="scale", which=0.0),
+    OperatorAction(at=300 * _MINUTE, kind="scale", which=0.3),
+)
 _LATER_ONE = (
     OperatorAction(at=60 * _MINUTE, kind="scale", which=0.0),
     OperatorAction(at=240 * _MINUTE, kind="scale", which=0.3),
@@ -341,6 +350,12 @@ MUTANTS: Mapping[str, Mutant[MacScenario]] = {
         puts=(("domain.hosts.wiping:_is_unproved", always),),
         scenario=Alone(),
         caught=("S12",),
+    ),
+    "pool-first": Mutant(
+        summary="a host of the pool is taken while one that is paid for waits",
+        puts=(("domain.hosts.free:preference", mac_mutations.pool_first),),
+        scenario=Alone(actions=_ALL_ENDED, demands=_ORDERS),
+        caught=("choice",),
     ),
     "claim-believed": Mutant(
         summary="a claim that was never answered counts as made",
