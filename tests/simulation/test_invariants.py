@@ -15,7 +15,7 @@ from hostler.domain.ids import (
     Zone,
 )
 from hostler.domain.model.calls import Call, Effect
-from hostler.domain.model.commands import Advance, Verdict
+from hostler.domain.model.commands import Advance, Decision, SaveFleet, Verdict
 from hostler.domain.model.fleet import Fleet, FleetRow, Setback, Timers
 from hostler.domain.model.host import allocation_of
 from hostler.domain.model.inventory import Inventory
@@ -27,7 +27,7 @@ from hostler.domain.model.machine import (
     Offer,
     Protection,
 )
-from hostler.domain.model.phases import Phase
+from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.provider import Capabilities
 from hostler.domain.model.resource import OrphanClass, OwnerTag, Slot
 from hostler.domain.model.snapshot import Orphan, Snapshot
@@ -122,6 +122,28 @@ def test_s4_fires_when_an_offer_that_failed_is_tried_before_its_pause_is_over(
     assert names(invariants.set_back(fleet, row, [new], now)) == ([] if holds else ["S4"])
     assert not invariants.set_back(fleet, ROW, [new], now)
     assert not invariants.set_back(fleet, row, [], now)
+
+
+@pytest.mark.parametrize(
+    ("machines", "made", "holds"),
+    [
+        ([machine()], Decision(), False),
+        ([machine()], Decision(condition="nothing is sold"), True),
+        ([machine()], Decision(commands=(SaveFleet(row=ROW, inserts=(OFFER,)),)), True),
+        ([machine()], Decision(commands=(SaveFleet(row=ROW),)), False),
+        ([machine()], Decision(commands=(SaveFleet(row=replace(ROW, size=1)),)), True),
+        ([machine(), machine(Phase.STARTING, 1)], Decision(), True),
+        ([machine(), machine(Phase.STOPPING, 1)], Decision(), False),
+        ([machine(), replace(machine(number=1), goal=Goal.STANDBY)], Decision(), False),
+        ([machine(), machine(Phase.STANDBY, 1)], Decision(), True),
+        ([machine(), replace(machine(Phase.STANDBY, 1), goal=Goal.STANDBY)], Decision(), False),
+    ],
+)
+def test_l3_fires_when_a_fleet_that_lacks_machines_makes_none_and_is_silent(
+    machines: list[Machine], made: Decision, *, holds: bool
+) -> None:
+    assert names(invariants.unmade(FLEET, ROW, machines, made)) == ([] if holds else ["L3"])
+    assert not invariants.unmade(replace(FLEET, renews=False), ROW, machines, made)
 
 
 def test_s2_lets_new_machines_come_beside_those_that_end_only_where_they_are_asked_for_by_id():

@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 
 from hostler.domain.ids import Epoch, InstallationId, MachineId, ResourceId
+from hostler.domain.model.commands import Decision, SaveFleet
 from hostler.domain.model.fleet import Fleet, FleetRow, Timers
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal, Phase, legal
@@ -51,6 +52,9 @@ COUNTED = frozenset({Phase.PENDING, Phase.STARTING, Phase.READY})
 
 _CLOSE = timedelta(seconds=2)
 """By so much a pause may be over sooner than it is on record: a decision takes its time."""
+
+_MANY = 40
+"""So many machines that start may be waiting for their first answers."""
 
 _REPLACES = "hostler-replace"
 _OURS = frozenset({"hostler", _REPLACES})
@@ -140,6 +144,28 @@ def set_back(fleet: Fleet, row: FleetRow, inserts: Iterable[Machine], now: datet
             text = f"{machine.offer} is tried, and waits until {setback.until:%H:%M:%S}"
             return (Violation(invariant="S4", text=text, machine=machine.id),)
     return _FINE
+
+
+def unmade(fleet: Fleet, row: FleetRow, machines: Iterable[Machine], made: Decision) -> Found:
+    """L3: a fleet that has fewer machines than were asked for makes some, or says why it does not.
+
+    `machines` are the fleet's as the decision leaves them. Where many wait for their first answer
+    more need not begin.
+    """
+    saves = [command for command in made.commands if isinstance(command, SaveFleet)]
+    if made.condition or not fleet.renews or any(save.inserts for save in saves):
+        return _FINE
+    living = tuple(machines)
+    rest = sum(m.phase is Phase.READY and m.goal is Goal.STANDBY for m in living if m.wanted)
+    wake = sum(m.phase is Phase.STANDBY and m.goal is Goal.PRESENT for m in living)
+    wanted, size = (
+        sum(m.wanted for m in living) - rest + wake,
+        (saves[0].row if saves else row).desired(fleet),
+    )
+    if wanted >= size or sum(m.phase is Phase.STARTING for m in living) >= _MANY:
+        return _FINE
+    text = f"{fleet.name} has {wanted} of {size} machines, makes none, and says nothing"
+    return (Violation(invariant="L3", text=text),)
 
 
 def crowded(fleet: Fleet, size: int, old_servers: int) -> Found:

@@ -227,6 +227,12 @@ MUTANTS: Mapping[str, Mutant[MetalScenario]] = {
         scenario=Alone(),
         caught=("L2",),
     ),
+    "short-and-silent": Mutant(
+        summary="a fleet that lacks machines makes none, and does not say why",
+        puts=(("domain.fleets.scaling:_room", metal_mutations.no_room),),
+        scenario=Alone(),
+        caught=("L3",),
+    ),
     "free-uncounted": Mutant(
         summary="a machine that has its box counts as one that still takes a free one",
         puts=(("domain.hosts.claims:_lacks_host", always),),

@@ -130,6 +130,15 @@ def cycle_forgotten(good: Function) -> Function:
     return followed
 
 
+def no_room(_: Function) -> Function:
+    """Find no room for another machine, for no reason."""
+
+    def room(*_: Any) -> tuple[int, str]:
+        return 0, ""
+
+    return room
+
+
 def left_off(good: Function) -> Function:
     """Let a machine's box end, and nothing else."""
 
