@@ -24,7 +24,7 @@ from hostler.testing.invariants import Found, Thing, Touch, Violation
 
 from .address_pool import AddressPool, bare
 from .as_asked import differs
-from .as_recorded import misstated
+from .as_recorded import misreported, misstated
 from .first_start import first_start
 from .ground_truth import is_healthy, is_of, things_in
 from .large import LEAST
@@ -274,6 +274,7 @@ class ServerChecker(ScalewayChecker):
             or self._left_untagged()
             or self.pool.left()
             or self._concealed(shadow, row)
+            or misreported(self.world, shadow.orphans.values())
             or self._not_as_asked(shadow, fleet)
         )
 
