@@ -1,15 +1,17 @@
 """What the judge says of a fleet that is said to have no host: one waits, or none does."""
 
+from functools import partial
+
 import pytest
 from msgspec.structs import replace
 
-from hostler.domain.ids import AccountName, FleetName, HostId, InstallationId
+from hostler.domain.ids import AccountName, HostId, InstallationId
 from hostler.domain.model.commands import Advance, Bind, Command, Decision, SaveFleet, Verdict
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.host import Host
-from hostler.domain.model.machine import Machine
+from hostler.domain.model.machine import Deletion, Machine, Protection
 from hostler.domain.model.phases import Phase
-from hostler.lab.checks.host_choices import passed_over
+from hostler.lab.checks.host_choices import Waiting
 from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.testing.scenes.builders import BEGIN, FLEET, ZONE, machine
 
@@ -19,7 +21,9 @@ HAS = replace(WAITS, host=HostId("box-9"))
 ONE, TWO = HostId("box-1"), HostId("box-2")
 RECORD = Host(id=ONE, account=AccountName("rack"), zone=ZONE)
 BINDS = Bind(host=RECORD, machine=WAITS.id)
-MAKES = SaveFleet(row=FleetRow(name=FleetName("web"), created=BEGIN), inserts=(FLEET.offers[0],))
+ROW = FleetRow(name=FLEET.name, created=BEGIN)
+MAKES = SaveFleet(row=ROW, inserts=(FLEET.offers[0],))
+PAUSE = Protection(until=BEGIN, why="x", actor="ann")
 LETS_GO = Advance(
     machine=WAITS, changed=True, events=(), verdict=Verdict(machine=WAITS.id, reason="x")
 )
@@ -31,13 +35,17 @@ def judged(
     free: tuple[HostId, ...] = (ONE,),
     condition: str = NONE,
     renews: bool = True,
+    settled: float = -1.0,
+    at_once: bool = True,
+    row: FleetRow = ROW,
 ) -> bool:
     """Tell whether the judge objects to a decision."""
     fleet = replace(FLEET, renews=renews)
     shadow = ShadowStore(own=InstallationId("i1"), fleets={fleet.name: fleet})
     shadow.inserted(machines)
+    shadow.rows[fleet.name] = row
     made = Decision(condition=condition, commands=commands)
-    found = passed_over(made, fleet.name, shadow, free)
+    found = Waiting(made, fleet.name, shadow, lambda _: free, settled).judged(at_once=at_once)
     assert all(one.invariant == "L3" for one in found)
     return bool(found)
 
@@ -59,3 +67,16 @@ def test_each_machine_that_begins_or_waits_takes_one(
 ) -> None:
     assert not judged(machines, *commands)
     assert judged(machines, *commands, free=(ONE, TWO))
+
+
+def test_no_machine_starts_without_a_host_while_one_waits() -> None:
+    waits = partial(judged, (WAITS,), condition="", settled=0.0)
+    assert waits()
+    assert not waits(free=())
+    assert not waits(BINDS)
+    assert not waits(settled=-1.0), "it is not known yet"
+    assert not waits(at_once=False), "it may have to wait for its turn"
+    assert not waits(row=replace(ROW, pause=PAUSE))
+    assert not judged((HAS,), condition="", settled=0.0)
+    ends = replace(WAITS, deletion=Deletion(at=BEGIN, actor="ann", why="x"))
+    assert not judged((ends,), condition="", settled=0.0)

@@ -1,16 +1,17 @@
 """Host choices: of the hosts that wait, which does a machine get? What such laws have in common.
 
-A choice is judged at its decision: who is bound by the same decision is no longer free in it. Nor
-may a fleet be said to have no host while one waits.
+A choice is judged at its decision: who is bound by the same decision is no longer free in it. So is
+what waits: a host that is passed over, a machine that is given none.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
 from hostler.domain.ids import FleetName, HostId
 from hostler.domain.model.commands import Advance, Bind, Decision, SaveFleet
 from hostler.domain.model.host import Host, HostCondition
-from hostler.domain.model.machine import CallState, Machine
-from hostler.domain.model.phases import Reason
+from hostler.domain.model.machine import CallState, Machine, Offer
+from hostler.domain.model.phases import Goal, Phase, Reason
 from hostler.domain.model.snapshot import Request
 from hostler.testing.invariants import Found, Violation
 from hostler.testing.time.clock import BEGINNING
@@ -66,23 +67,75 @@ def worse(machine: Machine, host: HostId, better: Iterable[HostId], why: str) ->
     return (Violation(invariant="choice", text=text, machine=machine.id),)
 
 
-def passed_over(
-    made: Decision, fleet: FleetName, shadow: ShadowStore, free: Iterable[HostId]
-) -> Found:
-    """Tell of a host that waits while its fleet, by what a decision says, has none that fits (L3).
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """What waits, by one decision of a fleet: machines for hosts, and hosts for machines (L3).
 
-    `free` are hosts that any machine of the fleet could take. Those that begin in this decision,
-    and those that wait for a host, get one each.
+    `free` says which hosts any machine with an offer could take, and `settled` since when, in true
+    seconds, everybody knows of what stands.
     """
-    if str(Reason.NO_AVAILABLE_HOST) not in made.condition or not shadow.fleets[fleet].renews:
+
+    made: Decision
+    fleet: FleetName
+    shadow: ShadowStore
+    free: Callable[[Offer], Iterable[HostId]]
+    settled: float
+
+    def judged(self, *, at_once: bool = True) -> Found:
+        """Return what is wrong: a host is passed over, or a machine kept waiting for none.
+
+        `at_once` says that hosts need not take turns to start.
+        """
+        fleet = self.shadow.fleets[self.fleet]
+        if not fleet.renews or self.shadow.is_held_back(self.fleet):
+            return ()
+        return self._passed_over(fleet.offers) or (self._kept_waiting() if at_once else ())
+
+    def _passed_over(self, offers: Iterable[Offer]) -> Found:
+        """Tell of a host that waits while its fleet is said to have none that fits.
+
+        Those that begin in this decision, and those that wait for a host, get one each.
+        """
+        if str(Reason.NO_AVAILABLE_HOST) not in self.made.condition:
+            return ()
+        takers = sum(m.host is None and m.deletion is None for _, m in self._machines())
+        saves = (one for one in self.made.commands if isinstance(one, SaveFleet))
+        takers += sum(len(one.inserts) for one in saves)
+        spare = {host for offer in offers for host in self._left(offer)}
+        if len(spare) <= takers:
+            return ()
+        text = f"{self.fleet} is said to have no host, and {min(spare)} waits"
+        return (Violation(invariant="L3", text=text),)
+
+    def _kept_waiting(self) -> Found:
+        """Tell of a machine that starts and is given no host while one waits.
+
+        All wait while a setup script is at fault.
+        """
+        row = self.shadow.rows.get(self.fleet)
+        if row is None or row.revision.broken:
+            return ()
+        served = {*self.shadow.bindings.values(), *(bind.machine for bind in self._binds())}
+        for before, machine in self._machines():
+            starts = before.phase is machine.phase is Phase.STARTING
+            waits = before.host is machine.host is None and machine.goal is Goal.PRESENT
+            known = (before.since - BEGINNING).total_seconds() <= self.settled
+            if not (starts and waits and known) or machine.deletion or machine.id in served:
+                continue
+            if left := self._left(machine.offer):
+                text = f"{machine.id} starts without a host, and {left[0]} waits"
+                return (Violation(invariant="L3", text=text, machine=machine.id),)
         return ()
-    newer = {c.machine.id: c.machine for c in made.commands if isinstance(c, Advance)}
-    now = (newer.get(machine.id, machine) for machine in shadow.living(fleet))
-    takers = sum(machine.host is None and machine.deletion is None for machine in now)
-    takers += sum(len(one.inserts) for one in made.commands if isinstance(one, SaveFleet))
-    bound = {one.host.id for one in made.commands if isinstance(one, Bind)}
-    spare = [host for host in free if host not in bound]
-    if len(spare) <= takers:
-        return ()
-    text = f"{fleet} is said to have no host, and {spare[-1]} waits"
-    return (Violation(invariant="L3", text=text),)
+
+    def _machines(self) -> list[tuple[Machine, Machine]]:
+        """Return the fleet's machines, as they are saved and as the decision leaves them."""
+        newer = {c.machine.id: c.machine for c in self.made.commands if isinstance(c, Advance)}
+        return [(one, newer.get(one.id, one)) for one in self.shadow.living(self.fleet)]
+
+    def _binds(self) -> list[Bind]:
+        return [one for one in self.made.commands if isinstance(one, Bind)]
+
+    def _left(self, offer: Offer) -> list[HostId]:
+        """Return the hosts of an offer that this decision gives to nobody."""
+        bound = {bind.host.id for bind in self._binds()}
+        return [host for host in self.free(offer) if host not in bound]

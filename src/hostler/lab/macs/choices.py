@@ -7,13 +7,14 @@ of the pool; among others nothing is said.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
 from hostler.domain.ids import FleetName, HostId, InstallationId
 from hostler.domain.model.commands import Decision
 from hostler.domain.model.host import Host, HostCondition
 from hostler.domain.model.machine import Offer
 from hostler.lab.checks.holds import Holds
-from hostler.lab.checks.host_choices import chosen, is_asked_of, passed_over, waits, worse
+from hostler.lab.checks.host_choices import Waiting, chosen, is_asked_of, waits, worse
 from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.simulators.scaleway.state.mac_records import Mac, MacStatus
 from hostler.testing.invariants import Found
@@ -80,13 +81,8 @@ class MacChoices:
             )
             if found := worse(machine, host, others, why):
                 return found
-        free = (
-            host
-            for offer in shadow.fleets[fleet].offers
-            for host in self._clean(shadow, fleet, offer)
-            if not is_asked_of(host, holds.wanted, self._now)
-        )
-        return passed_over(made, fleet, shadow, free)
+        free = partial(self._unasked, shadow, fleet, holds)
+        return Waiting(made, fleet, shadow, free, self._now - self.settled).judged()
 
     @property
     def _now(self) -> float:
@@ -102,6 +98,14 @@ class MacChoices:
         for mac, record in self._fitting(shadow, fleet, offer):
             if self._is_proved(shadow, mac, record):
                 yield record.id
+
+    def _unasked(
+        self, shadow: ShadowStore, fleet: FleetName, holds: Holds, offer: Offer
+    ) -> Iterator[HostId]:
+        """Yield the clean hosts of an offer of which nobody wants anything."""
+        for host in self._clean(shadow, fleet, offer):
+            if not is_asked_of(host, holds.wanted, self._now):
+                yield host
 
     def _paid(self, shadow: ShadowStore, fleet: FleetName, offer: Offer) -> Iterator[HostId]:
         """Yield the hosts of an offer that are clean, and that this fleet pays for anyway."""

@@ -22,6 +22,7 @@ from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.resource import Condition, Observation, OwnerTag
 from hostler.lab.checks.checker import Checker
 from hostler.lab.checks.holds import HEARD, STOOD_STILL
+from hostler.lab.checks.host_choices import chosen
 from hostler.lab.checks.host_records import TrueHost, Wear, misstated
 from hostler.lab.checks.lag import Lag
 from hostler.lab.checks.listings import Listed
@@ -150,6 +151,10 @@ class MetalChecker(Checker):
         choices = BoxChoices(self.truth, self._scenario.power, settled, self.cost)
         if not self.faults["clock_jump"]:
             self.found(choices.made(shadow, fleet, made, self.held(shadow)))
+        for machine, box in chosen(made, fleet, shadow):
+            if self._sightings.is_ill(box, self.now):
+                text = f"{machine.id} takes {box}, which is listed as failed, or as not known"
+                self._wrong("choice", text, machine.id)
 
     def cost(self, box: HostId) -> float | None:
         """Return what an hour of a box costs; None where that is not told."""

@@ -6,14 +6,16 @@ rested longest. How worn a box is nobody but the records knows: from there on no
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from hostler.domain.ids import FleetName, HostId
 from hostler.domain.model.capabilities import PowerLimits, Preference
 from hostler.domain.model.commands import Decision
 from hostler.domain.model.host import Host
+from hostler.domain.model.machine import Offer
 from hostler.domain.model.resource import Condition
 from hostler.lab.checks.holds import Holds
-from hostler.lab.checks.host_choices import chosen, is_asked_of, passed_over, waits, worse
+from hostler.lab.checks.host_choices import Waiting, chosen, is_asked_of, waits, worse
 from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.testing.invariants import Found
 from hostler.testing.time.clock import BEGINNING
@@ -57,15 +59,21 @@ class BoxChoices:
             )
             if found := worse(machine, box, better, f"comes first by {self.limits.prefer}"):
                 return found
-        zones = {offer.zone for offer in shadow.fleets[fleet].offers}
-        free = (
-            one.id
-            for one in self._free(shadow)
-            if one.zone in zones
-            and not (self._is_on(one) or one.health.strikes)
-            and not is_asked_of(one.id, holds.wanted, self.truth.now)
-        )
-        return passed_over(made, fleet, shadow, free)
+        free, settled = partial(self._off, shadow, holds), self.truth.now - self.settled
+        return Waiting(made, fleet, shadow, free, settled).judged(at_once=self._at_once)
+
+    @property
+    def _at_once(self) -> bool:
+        """Whether boxes need not take turns to start."""
+        return self.limits.parallel_starts >= _MANY and not self.limits.start_gap
+
+    def _off(self, shadow: ShadowStore, holds: Holds, offer: Offer) -> Iterator[HostId]:
+        """Yield the boxes of a zone that are off and may be switched on at any time."""
+        for one in self._free(shadow):
+            asked = is_asked_of(one.id, holds.wanted, self.truth.now)
+            fits = (one.type, one.zone) == (offer.type, offer.zone)
+            if fits and not (self._is_on(one) or one.health.strikes or asked):
+                yield one.id
 
     def _free(self, shadow: ShadowStore) -> Iterator[Host]:
         settled = self.truth.now - self.settled
@@ -96,8 +104,7 @@ class BoxChoices:
 
     def _is_better(self, other: Host, taken: Host) -> bool:
         """Tell whether another box comes before the one that is taken; it could start as well."""
-        free_to_start = self.limits.parallel_starts >= _MANY and not self.limits.start_gap
-        if not (self._is_on(other) or not self._is_on(taken) or free_to_start):
+        if not (self._is_on(other) or not self._is_on(taken) or self._at_once):
             return False
         if other.health.strikes != taken.health.strikes:
             return other.health.strikes < taken.health.strikes

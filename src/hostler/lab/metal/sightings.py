@@ -11,6 +11,7 @@ SEEN = 90.0
 """So long, in seconds, after it went on or off an engine that looks knows of it."""
 
 _Times = dict[HostId, float]
+_ILL = (Condition.FAILED, Condition.UNKNOWN)
 
 
 @dataclass(slots=True)
@@ -18,18 +19,24 @@ class Sightings:
     """When each box was last listed as on its condition says; in seconds of true time."""
 
     _times: dict[Condition, _Times] = field(
-        default_factory=lambda: {c: {} for c in (Condition.OFF, Condition.UP, Condition.FAILED)}
+        default_factory=lambda: {c: {} for c in (Condition.OFF, Condition.UP, *_ILL)}
     )
 
     def note(self, observation: Observation, now: float) -> None:
-        """Note which boxes were listed as off, as up, or as failed."""
+        """Note which boxes were listed as off, as up, as failed, or as not known."""
         for resource in observation.resources:
             if resource.slot == HOST and resource.condition in self._times:
                 self._times[resource.condition][HostId(resource.id)] = now
 
     def last(self, box: HostId, condition: Condition) -> float:
-        """Return when a box was last listed as off, up or failed; long ago if never."""
+        """Return when a box was last listed like this; long ago if never."""
         return self._times[condition].get(box, -inf)
+
+    def is_ill(self, box: HostId, now: float) -> bool:
+        """Tell whether a box is listed as failed, or as not known, and not as well just now."""
+        well = max(self.last(box, Condition.UP), self.last(box, Condition.OFF))
+        ill = max(self.last(box, condition) for condition in _ILL)
+        return ill > well and now - well > SEEN
 
     def is_recent(self, box: HostId, now: float) -> bool:
         """Tell whether a box was listed just now as on or off: one that is not reached is not."""
