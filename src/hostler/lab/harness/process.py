@@ -3,7 +3,7 @@
 import asyncio
 import contextvars
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
 from random import Random
@@ -16,6 +16,7 @@ from hostler.domain.model.fleet import Fleet, Probe
 from hostler.domain.model.provider import Planner
 from hostler.domain.model.snapshot import Snapshot
 from hostler.lab.checks.checker import Checker
+from hostler.lab.checks.remembered import Remembered
 from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.ports.provider import Connection, Provider
 from hostler.ports.store import Store
@@ -86,12 +87,14 @@ class Incarnation:
     store: Store
     ports: Ports
     task: "asyncio.Task[None] | None" = None
+    remembered: Remembered = field(default_factory=Remembered)
 
     def decided(self, snapshot: Snapshot, planner: Planner, decision: Decision) -> None:
         """Hold a decision against the last one."""
         checker, shadow = self.process.checker, self.process.shadow
         checker.decided(shadow, self.process.name, snapshot.fleet.name, decision)
         checker.found(shadow.records.check(snapshot, self.prediction.observed))
+        checker.found(self.remembered.check(snapshot))
         checker.found(self.prediction.decided(snapshot, planner, decision))
 
     def found(self, violations: Found) -> None:
@@ -206,6 +209,7 @@ class Process:
         if run.gate.dead:
             return
         run.prediction.invalidate()
+        run.remembered = Remembered()
         accounts = self._accounts_of(run.process, run.prediction)
         run.engine = Engine(run.ports, accounts, run.process.name, self.home.settings)
         self._begin(run, group)

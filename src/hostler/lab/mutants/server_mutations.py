@@ -11,7 +11,7 @@ from hostler.domain.model.calls import Call, Refusal, Refused
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.machine import CallState, Known, Machine, Place
 from hostler.domain.model.phases import Reason
-from hostler.domain.model.resource import Condition, OrphanClass, Resource, Slot
+from hostler.domain.model.resource import Condition, Observation, OrphanClass, Resource, Slot
 from hostler.domain.model.snapshot import Orphan, Snapshot
 from hostler.domain.model.transition import Transition
 from hostler.domain.policy.gate import Barred, Evidence
@@ -400,3 +400,13 @@ def remember_nothing(_: Function) -> Function:
         return row
 
     return remember
+
+
+def all_complete(good: Function) -> Function:
+    """Take every listing for one of all."""
+
+    def vanished(inventory: Any, observation: Observation, *rest: Any) -> Any:
+        whole = tuple(replace(one, complete=True) for one in observation.observed)
+        return good(inventory, replace(observation, observed=whole), *rest)
+
+    return vanished

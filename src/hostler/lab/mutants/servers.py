@@ -129,6 +129,12 @@ MUTANTS: Mapping[str, Mutant[Scenario]] = {
         scenario=_alone(rates={"reply_lost": 0.2}, crowd=130),
         caught=("L1", "S1", "S3"),
     ),
+    "failed-listing-believed": Mutant(
+        summary="a listing that failed proves that what it lacks is not there",
+        puts=(("domain.model.inventory:_vanished", server_mutations.all_complete),),
+        scenario=_alone(rates={"html_5xx": 0.2}),
+        caught=("look first",),
+    ),
     "forbidden-is-gone": Mutant(
         summary="a 403 is read as: it is not there",
         puts=(
