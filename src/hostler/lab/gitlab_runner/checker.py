@@ -11,6 +11,7 @@ R8  neither instances nor servers exceed the maximum; no instance has two server
 R9  a job reaches the instance that it was given, with the key that it knows; the same all along.
 R10 Shutdown ends no machine, and Update sends nothing.
 R11 only states that the schema offers are told.
+R12 what is being made, and whose server is off, is worked on.
 S3  what is made and reclaimed rests on counts that the plugin knows.
 S6  an instance on which a job runs is not ended, unless the runner asked for its end.
 L   without faults the wanted capacity is reached; asked for nothing, nothing is left. What lost
@@ -58,6 +59,8 @@ AFTER_DEATH = 60.0
 """So long after a zone gave its last sign of death, nothing of it may have been looked at."""
 LATE = 300.0
 """How long a guest may answer before that is told for the first time."""
+IDLE = 300.0
+"""How long a server may be off that is being made, and nothing is asked for it."""
 SETTLED = 420.0
 """Servers older than this are known to whoever looks."""
 STUCK = 3
@@ -85,6 +88,7 @@ class Reported:
     wrong: float = 0.0
     denied: float = 0.0
     late: float = 0.0
+    idle: float = 0.0
     tried: bool = False
     ended: float | None = None
     could_act: float = 0.0
@@ -177,6 +181,8 @@ class Checker(Findings):
         if inside in {"update", "shutdown"}:
             self.broken("R10", f"{inside} sent {request.method} {request.path}")
         match = _ID.search(request.path)
+        if match is not None and request.method != "GET":
+            self._work_on(self.truth.owner(match[1]))
         ends = request.method == "DELETE" or any(word in request.body for word in _ENDS)
         if match is None or not ends:
             return
@@ -184,6 +190,11 @@ class Checker(Findings):
         if reported is not None:
             self._ends(self.truth.owner(match[1]), reported, f"{request.method} {request.path}")
             reported.tried, reported.untried = True, 0.0
+
+    def _work_on(self, name: str) -> None:
+        """Note that something is asked for an instance."""
+        if (reported := self.reported.get(name)) is not None:
+            reported.idle = 0.0
 
     def _ends(self, name: str, reported: Reported, request: str) -> None:
         """S6: where a job runs, nothing ends but what the runner asked the end of.
@@ -313,6 +324,12 @@ class Checker(Findings):
         reported.late = reported.late + passed if well else 0.0
         if reported.denied > DENIED or reported.late > LATE:
             self.broken("R7", f"{name} is well, and is told to be {reported.state}", name)
+        begins = reported.state is State.CREATING and not (reported.ran or reported.ending)
+        off = begins and self.truth.off(name, self.recorded)
+        reported.idle = reported.idle + passed if off else 0.0
+        if reported.idle > IDLE:
+            text = f"{name} is off for {reported.idle:.0f} s, and nothing is done for it"
+            self.broken("R12", text, name)
 
     def _left(self, name: str, reported: Reported, state: State | None) -> None:
         """R4: nothing of it stands, or it is being deleted all the same.

@@ -101,6 +101,13 @@ class GroundTruth:
             if server.id not in taken
         )
 
+    def off(self, instance: str, recorded: Container[str]) -> bool:
+        """Tell whether all that stands of it is off, and is known to be its own."""
+        taken = {server.id for server in self.taken(recorded)}
+        servers = self.servers(instance)
+        off = all(one.state == State.STOPPED and one.id not in taken for one in servers)
+        return bool(servers) and off
+
     def reaches(self, instance: str, info: ConnectInfo) -> str:
         """Return what a connection to the address that was told comes to; empty: the instance."""
         server = self.world.guests.get(info.external)

@@ -288,6 +288,13 @@ MUTANTS: Mapping[str, Mutant[RunnerScenario]] = {
         caught=("S3",),
         within=4,
     ),
+    "server-stays-off": Mutant(
+        summary="a server that is made is never switched on",
+        puts=(("providers.scaleway.instances.plan.create:_power_on", server_mutations.no_call),),
+        scenario=Alone(),
+        caught=("R12",),
+        within=4,
+    ),
     "failed-is-creating": Mutant(
         summary="a server that failed is told to be creating for ever",
         puts=((_GROUP, runner_mutations.around(runner_mutations.FailedIsCreating)),),
