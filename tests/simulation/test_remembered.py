@@ -53,9 +53,9 @@ def test_what_was_known_is_known_until_a_newer_listing_or_a_look_at_it_lacks_it(
     assert not Remembered().check(decides(has(), sees=False)), "it never was known"
 
 
-@pytest.mark.parametrize("gone", [{"removed": BEGIN}, {"absent": BEGIN}, {"deleted": True}])
-def test_of_what_is_gone_by_its_record_nothing_is_said(gone: dict[str, object]) -> None:
-    assert not judged(has(**gone))
+@pytest.mark.parametrize("past", [{"removed": BEGIN}, {"absent": BEGIN}, {"deleted": True}])
+def test_of_what_is_deleted_by_its_record_nothing_is_said(past: dict[str, object]) -> None:
+    assert not judged(has(**past))
 
 
 def test_a_host_is_known_as_any_resource() -> None:

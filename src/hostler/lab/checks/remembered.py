@@ -47,6 +47,6 @@ def _has(machine: Machine, host_kind: str) -> Iterator[tuple[ResourceId, Zone, s
         yield ResourceId(machine.host), machine.offer.zone, host_kind
     for place in machine.places:
         for known in place.known:
-            gone = known.deleted or known.removed is not None or known.absent is not None
-            if known.id == place.bound and not gone:
+            absent = known.deleted or known.removed is not None or known.absent is not None
+            if known.id == place.bound and not absent:
                 yield known.id, known.zone, place.slot.kind
