@@ -43,9 +43,14 @@ class Effects:
         self.answered |= {(host, one.name) for one in asked[-1:]}
 
     def saved(self, before: Machine | None, after: Machine) -> Found:
-        """Judge the calls of a machine that are on record as done from now on."""
+        """Judge the calls of a machine that are on record as done from now on.
+
+        What was answered as not there has nothing more to be done to it.
+        """
         older = before.asked if before is not None and before.host == after.host else ()
         known = {(a.kind, a.attempt, a.at) for a in older if a.call_state is CallState.DONE}
+        if any(one.removed is not None for place in after.places for one in place.known):
+            return ()
         for asked in after.asked:
             fresh = (asked.kind, asked.attempt, asked.at) not in known
             done = asked.call_state is CallState.DONE and asked.closed is not None
