@@ -290,7 +290,12 @@ def test_a_mistake_at_the_command_line_is_told_in_one_line_as_every_error_is(cap
     surplus = cli(filled(), capsys, "status", str(FILE), "x", "y")
     assert (surplus.code, surplus.err) == (2, "hostler: unexpected argument: x y\n")
     lacking = cli(filled(), capsys, "scale", str(FILE))
-    assert lacking.err == 'hostler: Command "scale" parameter SIZE requires an argument.\n'
+    cure = "; `hostler scale --help` says what it takes\n"
+    assert lacking.err == 'hostler: Command "scale" parameter SIZE requires an argument' + cure
+    broken = cli(filled(), capsys, "scale", str(FILE), "web")
+    assert broken.err == "hostler: SIZE: 'web' is not a whole number" + cure
+    unknown = cli(filled(), capsys, "enlarge")
+    assert unknown.err.endswith("...; `hostler --help` says what it takes\n")
 
 
 def test_a_terminal_breaks_the_lines_of_a_help_and_its_docstring_does_not(

@@ -161,7 +161,11 @@ def main(app: App, argv: Sequence[str]) -> int:
 def _mistake(app: App, error: CycloptsError) -> str:
     """Return what is wrong with a command line, and the commands of two words that it may mean."""
     if not isinstance(error, UnusedCliTokensError) or not error.unused_tokens:
-        return str(error)
+        command = " ".join(("hostler", *(error.command_chain or ())))
+        text, of = str(error), error.argument.name if error.argument is not None else ""
+        named = text if not of or of in text else f"{of}: {text}"
+        whole = named if named.endswith("...") else named.removesuffix(".")
+        return f"{whole}; `{command} --help` says what it takes"
     mistake = f"unexpected argument: {' '.join(error.unused_tokens)}"
     for name in error.command_chain or ():
         app = app[name]
