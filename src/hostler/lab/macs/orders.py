@@ -18,6 +18,7 @@ from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.host import Host, HostCondition, HostGoal, HostOrigin
 from hostler.domain.model.machine import RESTED, Machine
 from hostler.domain.model.phases import Phase
+from hostler.domain.model.resource import OrphanClass
 from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.simulators.scaleway.state.mac_catalogue import LEASE, TYPES
 from hostler.simulators.scaleway.state.mac_records import Mac
@@ -226,9 +227,13 @@ class Purchases:
         return rests and not (paused or reported or (machine is not None and machine.protection))
 
     def _waits_for_people(self, host: HostId, record: Host, shadow: ShadowStore) -> bool:
-        """Tell whether a host is told whose machine's record somebody removed, and only told."""
+        """Tell whether a host is told whose machine's record somebody removed, and only told.
+
+        What its provider locked, or has in error, is not taken back: the provider is to be asked.
+        """
         fleet = shadow.fleets.get(record.fleet) if record.fleet is not None else None
-        return ResourceId(host) in shadow.orphans and (fleet is None or not fleet.reclaim)
+        orphan, reclaim = shadow.orphans.get(ResourceId(host)), fleet is not None and fleet.reclaim
+        return orphan is not None and (not reclaim or orphan.cls is OrphanClass.LOCKED)
 
     def _is_barred(self, row: FleetRow, shadow: ShadowStore) -> bool:
         """Tell whether a fleet lacks machines, and may make none: its name is another's too."""
