@@ -5,13 +5,15 @@ from typing import cast
 import pytest
 from msgspec.structs import replace
 
-from hostler.domain.ids import Epoch, FleetName, HostId, InstallationId, MachineId
+from hostler.domain.ids import Epoch, FleetName, HostId, InstallationId, MachineId, ResourceId
 from hostler.domain.model.calls import Shows
 from hostler.domain.model.hold import Hold, HoldKind
 from hostler.domain.model.machine import Asked as Call
 from hostler.domain.model.machine import CallState
-from hostler.domain.model.resource import Slot, Stage
-from hostler.domain.model.snapshot import Request, RequestKind
+from hostler.domain.model.resource import OrphanClass, Slot, Stage
+from hostler.domain.model.snapshot import Orphan, Request, RequestKind
+from hostler.lab.checks import issued_ids
+from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.lab.checks.trace import Trace
 from hostler.lab.macs.checker import MacChecker
 from hostler.lab.macs.effects import Effects
@@ -22,10 +24,15 @@ from hostler.lab.macs.names import HostName
 from hostler.lab.scaleway.world import ScalewayWorld
 from hostler.lab.scenario.faults import Size
 from hostler.simulators.scaleway.state.mac_records import MacStatus
-from hostler.testing.scenes.builders import S, machine
+from hostler.testing.scenes.builders import ZONE, S, machine
 from hostler.testing.time.clock import BEGINNING
 
 HOST, OURS = HostId("h1"), InstallationId("i1")
+ISSUED = [
+    (OrphanClass.UNISSUED, 1, False),
+    (OrphanClass.UNISSUED, 2, True),
+    (OrphanClass.UNRECORDED, 1, True),
+]
 M = MachineId("m-aaaaaaaaaa")
 BY = Asked(ours=(OURS,), machine=M, act="update", name="", begun=0.0)
 
@@ -100,6 +107,27 @@ def test_no_host_goes_that_a_person_has_for_a_while(kind: HoldKind) -> None:
     assert not given_up.changed(deleted, (), None)
     by_person = replace(deleted, by=None)
     assert not given_up.changed(by_person, (), hold)
+
+
+@pytest.mark.parametrize(("cls", "number", "holds"), ISSUED)
+def test_what_was_issued_is_not_told_as_never_issued(
+    cls: OrphanClass, number: int, *, holds: bool
+) -> None:
+    shadow = ShadowStore(own=OURS, fleets={})
+    shadow.inserted([machine(1)])
+    orphan = Orphan(
+        resource=ResourceId(HOST),
+        kind="host",
+        zone=ZONE,
+        fleet=FleetName("macs"),
+        cls=cls,
+        first=BEGINNING,
+        last=BEGINNING,
+        installation=OURS,
+        machine=machine(number).id,
+    )
+    assert (not issued_ids.disowned(shadow, [orphan])) == holds
+    assert not issued_ids.disowned(shadow, [replace(orphan, installation=InstallationId("i2"))])
 
 
 @pytest.mark.parametrize(

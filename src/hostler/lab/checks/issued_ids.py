@@ -66,6 +66,15 @@ def reported(shadow: ShadowStore, orphans: Iterable[Orphan], things: Iterable[Th
     return _FINE
 
 
+def disowned(shadow: ShadowStore, orphans: Iterable[Orphan]) -> Found:
+    """Check the report of hosts, whose names know no attempts: what was issued is called so."""
+    for orphan in orphans:
+        ours = orphan.installation in shadow.ours and orphan.machine in shadow.issued
+        if ours and orphan.cls is OrphanClass.UNISSUED:
+            return _misreported(orphan, "was issued")
+    return _FINE
+
+
 def _misreported(orphan: Orphan, truth: str) -> Found:
     text = f"{orphan.kind} {orphan.resource} is reported as {orphan.cls}, and its id {truth}"
     return (Violation(invariant="S5", text=text, machine=orphan.machine),)

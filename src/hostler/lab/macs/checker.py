@@ -17,7 +17,8 @@ from hostler.domain.model.host import Host, HostCondition, host_of
 from hostler.domain.model.machine import CallState, Machine
 from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.resource import OrphanClass
-from hostler.domain.model.snapshot import Request
+from hostler.domain.model.snapshot import Orphan, Request
+from hostler.lab.checks import issued_ids
 from hostler.lab.checks.checker import HIDDEN_FOR, S1_BOUND
 from hostler.lab.checks.host_records import TrueHost, misstated
 from hostler.lab.checks.listings import HIDING
@@ -231,6 +232,13 @@ class MacChecker(ScalewayChecker):
     def has_host(self, host: HostId) -> bool:
         """Tell whether a host is there: people delete them."""
         return self.truth.mac(host) is not None
+
+    def orphans_saved(
+        self, shadow: ShadowStore, orphans: tuple[Orphan, ...], cleared: tuple[ResourceId, ...]
+    ) -> None:
+        """Check the changes of an orphan report, and what it calls what was never issued."""
+        super().orphans_saved(shadow, orphans, cleared)
+        self.found(issued_ids.disowned(shadow, orphans))
 
     def host_saved(self, shadow: ShadowStore, host: Host) -> None:
         """Note a free host that a person has from now on, with how often it was wiped by then."""

@@ -36,7 +36,10 @@ class Promptness:
         mac = self.truth.mac(host) if begins and host is not None else None
         if mac is None or mac.displayed or mac.status not in _STANDS:
             return False
-        owner = self.truth.hosts[HostId(mac.id)].owner
+        fact = self.truth.hosts[HostId(mac.id)]
+        if fact.late >= fact.named:  # somebody else may use it: nothing is to be done
+            return False
+        owner = fact.owner
         mine = owner is not None and (owner[0], owner[1].machine) == ("pending", machine.id)
         unwiped = mac.status is MacStatus.ERROR or not self.truth.is_clean(HostId(mac.id))
         return mine and unwiped
