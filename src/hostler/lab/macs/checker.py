@@ -245,7 +245,8 @@ class MacChecker(ScalewayChecker):
         super().host_saved(shadow, host)
         self._choices.saved(shadow, host)
         if not any(self.faults[fault] for fault in (*_COPIES, "clock_jump")):
-            steady = self._choices.steady(host.id, self.held(shadow))
+            bound = host.id in shadow.bindings  # its machine may have used it
+            steady = None if bound else self._choices.steady(host.id, self.held(shadow))
             self.found(self._proofs.host_saved(shadow.own, host, steady=steady))
         hold, mac = host.hold, self.truth.mac(host.id)
         if mac is None or hold is None or host.condition is not HostCondition.FREE:

@@ -148,13 +148,17 @@ class MetalChecker(Checker):
         super().decided(shadow, process, fleet, made)
         stood_still = self.faults["paused"] or self.faults["suspended"]
         settled = HEARD + (STOOD_STILL if stood_still else 0.0)
-        choices = BoxChoices(self.truth, self._scenario.power, settled, self.cost)
+        choices = BoxChoices(self.truth, self._scenario.power, settled, self.cost, self._is_well)
         if not self.faults["clock_jump"]:
             self.found(choices.made(shadow, fleet, made, self.held(shadow)))
         for machine, box in chosen(made, fleet, shadow):
             if self._sightings.is_ill(box, self.now):
                 text = f"{machine.id} takes {box}, which is listed as failed, or as not known"
                 self._wrong("choice", text, machine.id)
+
+    def _is_well(self, box: HostId) -> bool:
+        """Tell whether a box was listed just now as on or off, and not otherwise since."""
+        return self._sightings.is_well(box, self.now)
 
     def cost(self, box: HostId) -> float | None:
         """Return what an hour of a box costs; None where that is not told."""

@@ -33,13 +33,15 @@ _APART = 180.0
 class BoxChoices:
     """Which boxes machines choose. `settled`: what stands so long, in seconds, everybody knows.
 
-    `cost` is what an hour of a box costs, by its name; None where that is not told.
+    `cost` is what an hour of a box costs, by its name; None where that is not told. `is_well` says
+    whether one was listed just now as on or off.
     """
 
     truth: MetalTruth
     limits: PowerLimits
     settled: float
     cost: Callable[[HostId], float | None]
+    is_well: Callable[[HostId], bool]
 
     def made(self, shadow: ShadowStore, fleet: FleetName, made: Decision, holds: Holds) -> Found:
         """Judge the boxes that a decision gives to the machines of a fleet."""
@@ -72,7 +74,11 @@ class BoxChoices:
         for one in self._free(shadow):
             asked = is_asked_of(one.id, holds.wanted, self.truth.now)
             fits = (one.type, one.zone) == (offer.type, offer.zone)
-            if fits and not (self._is_on(one) or one.health.strikes or asked):
+            if (
+                fits
+                and self.is_well(one.id)
+                and not (self._is_on(one) or one.health.strikes or asked)
+            ):
                 yield one.id
 
     def _free(self, shadow: ShadowStore) -> Iterator[Host]:

@@ -38,6 +38,13 @@ class Sightings:
         ill = max(self.last(box, condition) for condition in _ILL)
         return ill > well and now - well > SEEN
 
+    def is_well(self, box: HostId, now: float) -> bool:
+        """Tell whether a box was listed just now as on or off, and not otherwise since."""
+        return self.is_recent(box, now) and not any(
+            self.last(box, ill) >= max(self.last(box, Condition.UP), self.last(box, Condition.OFF))
+            for ill in _ILL
+        )
+
     def is_recent(self, box: HostId, now: float) -> bool:
         """Tell whether a box was listed just now as on or off: one that is not reached is not."""
         newest = max(self.last(box, Condition.UP), self.last(box, Condition.OFF))
