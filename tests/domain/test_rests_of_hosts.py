@@ -12,7 +12,7 @@ from hostler.domain.model.calls import Call, Effect, Shows
 from hostler.domain.model.commands import Advance, Decision
 from hostler.domain.model.fleet import Order, Sized, next_room
 from hostler.domain.model.host import Free, HostOrigin
-from hostler.domain.model.machine import Asked, CallState, Machine
+from hostler.domain.model.machine import RESTED, Asked, CallState, Machine
 from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.resource import Resource, Stage
 from hostler.domain.model.snapshot import Snapshot
@@ -79,6 +79,25 @@ def test_a_machine_at_work_on_a_host_is_not_asked_about_again() -> None:
     first = decide(snapshot, planner, cache)
     assert decide(later(snapshot, HOUR / 6), planner, cache) is first
     assert planner.asked == 1
+
+
+def test_a_machine_that_is_asked_back_from_standby_is_decided_on_again_soon() -> None:
+    """It waited for the next listing of a quiet account, up to 15 min (Macs 129000135)."""
+    resting = on_host(Phase.STANDBY, goal=Goal.STANDBY, was_ready=BEGIN).with_fact(RESTED, BEGIN)
+    snapshot = fleet_snapshot((resting,), (tenant("rested"), box("rested")), hosts=(record(),))
+    snapshot = replace(snapshot, bindings={MINE: BOX})
+    none, one = (replace(snapshot, fleet=replace(FLEET, size=size)) for size in (0, 1))
+    assert not decide(none, Content()).expecting
+    decision = decide(one, Content())
+    (back,) = (c.machine for c in decision.commands if isinstance(c, Advance))
+    assert (back.phase, back.goal) == (Phase.STANDBY, Goal.PRESENT)
+    assert decision.expecting
+    (woken,) = (
+        c.machine
+        for c in decide(replace(one, machines=(back,)), Content()).commands
+        if isinstance(c, Advance)
+    )
+    assert woken.phase is Phase.STARTING
 
 
 def test_what_rests_is_believed_for_as_long_as_is_said() -> None:

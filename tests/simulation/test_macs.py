@@ -150,6 +150,7 @@ FAILURES_OF_NEWER_DICE = {
     116700720: "choice: a host had just shown a status that nobody knows (the judge)",
     122001627: "S11: an ordered host that a person lent to others is theirs to give up (the judge)",
     121000032: "S9: after a listing that failed the next one came minutes later",
+    129000135: "L3: a machine asked back from standby, and ended, counted as wanted",
     116700001: "L2: nothing is done to a Mac whose claim came too late (the judge)",
     127000261: "S11: a Mac in error whose record was removed is told, and left (the judge)",
     127000116: "L2: a claim was answered as not there, and nothing was to be done (the judge)",

@@ -5,10 +5,18 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
-from hostler.domain.hosts.parking import WORTH, is_overdue, is_paid, may_move, paid_left, woken
+from hostler.domain.hosts.parking import (
+    WORTH,
+    is_overdue,
+    is_paid,
+    may_move,
+    paid_left,
+    wakes,
+    woken,
+)
 from hostler.domain.ids import HostId, machine_id
 from hostler.domain.model.host import Free, Host, HostOrigin, ReleasePolicy
-from hostler.domain.model.machine import Machine
+from hostler.domain.model.machine import Deletion, Machine
 from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.snapshot import Snapshot
 from hostler.domain.model.transition import Transition
@@ -81,6 +89,15 @@ def test_as_many_come_back_as_are_missing_the_longest_paid_first() -> None:
     waking = replace(transitions[0], machine=replace(transitions[0].machine, goal=Goal.PRESENT))
     assert back(1, waking, *transitions[1:]) == [1], "one is on its way already"
     assert back(2, waking, *transitions[1:]) == [1, 2]
+
+
+def test_one_that_is_to_end_comes_back_for_nobody() -> None:
+    (entry, _) = resting(1, HOUR)
+    back = replace(entry.machine, goal=Goal.PRESENT)
+    assert wakes(transition(back))
+    assert not wakes(entry)
+    ends = replace(back, deletion=Deletion(at=BEGIN, actor="ann", why="x"))
+    assert not wakes(transition(ends)), "another one is made at once, or it is said why not"
 
 
 DUE = PAID.with_purchase(paid_until=BEGIN)

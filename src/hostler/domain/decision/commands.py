@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from hostler.domain.fleets import losses
 from hostler.domain.fleets.answers import RequestAnswer
+from hostler.domain.hosts.parking import wakes
 from hostler.domain.ids import HostId, evolve
 from hostler.domain.model.commands import (
     REQUEST_REFUSED,
@@ -177,7 +178,8 @@ def _expects(transition: Transition) -> bool:
     """Tell whether an observation may soon show something new of a machine, dates aside."""
     if transition.next.kind == "prepare" and transition.next.at is not None:
         return False
-    return transition.machine.phase not in _SETTLED or transition.machine.health.doubt is not None
+    moves = transition.machine.phase not in _SETTLED or wakes(transition)
+    return moves or transition.machine.health.doubt is not None
 
 
 def _due(draft: Draft, snapshot: Snapshot) -> datetime | None:

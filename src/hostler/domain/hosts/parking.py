@@ -35,8 +35,10 @@ def waits_to_rest(transition: Transition) -> bool:
 
 
 def wakes(transition: Transition) -> bool:
-    """Tell whether a machine in standby was asked back."""
-    return transition.machine.phase is Phase.STANDBY and transition.machine.goal is Goal.PRESENT
+    """Tell whether a machine in standby was asked back, and stays."""
+    machine = transition.machine
+    asked = machine.phase is Phase.STANDBY and machine.goal is Goal.PRESENT
+    return asked and machine.deletion is None
 
 
 def is_paid(transition: Transition, snapshot: Snapshot) -> bool:
