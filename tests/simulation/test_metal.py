@@ -47,6 +47,8 @@ PAST_FAILURES = {
 """Seeds of failures that were found and mended, and what each found."""
 
 FAILURES_OF_NEWER_DICE = {
+    129000164: "wear: who took over counted a start by what it had seen in its last reign",
+    129000430: "wear: the same",
     122000317: "hold: a cycle is ended though its box was reserved since (the judge)",
     122000782: "S12: a backup that was put back knew of no use of the box since (the judge)",
     115900454: "L1: a clock jumped back, and a box was to stay on for as much longer (the judge)",
