@@ -49,6 +49,7 @@ PAST_FAILURES = {
 FAILURES_OF_NEWER_DICE = {
     129000164: "wear: who took over counted a start by what it had seen in its last reign",
     129000430: "wear: the same",
+    131000046: "power: a backup that was put back knew of no start since (the judge)",
     122000317: "hold: a cycle is ended though its box was reserved since (the judge)",
     122000782: "S12: a backup that was put back knew of no use of the box since (the judge)",
     115900454: "L1: a clock jumped back, and a box was to stay on for as much longer (the judge)",

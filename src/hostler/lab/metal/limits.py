@@ -40,12 +40,17 @@ class Limits:
     _newest_start: dict[str, tuple[HostId, float]] = field(
         default_factory=dict[str, tuple[HostId, float]]
     )
+    _restored: int = 0
 
     def started(self, box: HostId, call: Call) -> Found:
         """Boxes are told to start one after the other, as far apart as their limits say.
 
-        A start for a cleaning command does not take its turn.
+        A start for a cleaning command does not take its turn. A backup that is put back knows of no
+        start that came after it.
         """
+        if self.faults[STORE_RESTORED] != self._restored:
+            self._restored = self.faults[STORE_RESTORED]
+            self._newest_start.clear()
         if call.slot == HOST and self.scenario.cleaning is Cleaning.COMMAND:
             return ()
         rack, now = self.rack_of(box), self.now()
