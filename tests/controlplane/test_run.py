@@ -192,6 +192,8 @@ async def test_a_fleet_is_run_and_its_object_says_how_it_stands(cluster: Cluster
     await cluster.counts("web", size=2, machines=2)
     status = await cluster.status(FLEETS, "web")
     assert status["observedGeneration"] == made.metadata.generation
+    states = {one["type"]: one["status"] for one in status["conditions"]}
+    assert states["Ready"] == str(status["ready"] == status["size"])
     await cluster.comes("web", "Ready", "True")
     await cluster.counts("cloud", PROVIDERS, fleets=1)
 

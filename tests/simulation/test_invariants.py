@@ -142,8 +142,17 @@ def test_s4_fires_when_an_offer_that_failed_is_tried_before_its_pause_is_over(
 def test_l3_fires_when_a_fleet_that_lacks_machines_makes_none_and_is_silent(
     machines: list[Machine], made: Decision, *, holds: bool
 ) -> None:
-    assert names(invariants.unmade(FLEET, ROW, machines, made)) == ([] if holds else ["L3"])
-    assert not invariants.unmade(replace(FLEET, renews=False), ROW, machines, made)
+    left = [(one, one) for one in machines]
+    assert names(invariants.unmade(FLEET, ROW, left, made)) == ([] if holds else ["L3"])
+    assert not invariants.unmade(replace(FLEET, renews=False), ROW, left, made)
+
+
+def test_l3_leaves_it_to_others_who_ends_as_one_too_many():
+    one, other = machine(), machine(number=1)
+    for actor, broken in (("hostler", []), ("ann", ["L3"])):
+        ends = replace(other, deletion=Deletion(at=NOW, actor=actor, why="x"))
+        left = [(one, one), (other, ends)]
+        assert names(invariants.unmade(FLEET, ROW, left, Decision())) == broken
 
 
 def test_s2_lets_new_machines_come_beside_those_that_end_only_where_they_are_asked_for_by_id():

@@ -159,7 +159,8 @@ class AccountLoop:
         fleets = tuple(f"fleet/{fleet.name}" for fleet in self._account.fleets)
         if self._leases.tenure(self.lease) is None:
             await self._leases.keep((self.lease,), watched=fleets)
-            self.state.distrust()  # somebody else may have written until now
+            self.state.distrust()  # somebody else may have written until now,
+            self.state.forget_observations()  # and have seen what came after our last look
             self._forget_measurements()
         if self._leases.tenure(self.lease) is not None:
             await self._leases.keep((self.lease, *fleets))

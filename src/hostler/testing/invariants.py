@@ -146,26 +146,32 @@ def set_back(fleet: Fleet, row: FleetRow, inserts: Iterable[Machine], now: datet
     return _FINE
 
 
-def unmade(fleet: Fleet, row: FleetRow, machines: Iterable[Machine], made: Decision) -> Found:
+def unmade(
+    fleet: Fleet, row: FleetRow, machines: Iterable[tuple[Machine, Machine]], made: Decision
+) -> Found:
     """L3: a fleet that has fewer machines than were asked for makes some, or says why it does not.
 
-    `machines` are the fleet's as the decision leaves them. Where many wait for their first answer
-    more need not begin.
+    `machines` are the fleet's, as they are saved and as the decision leaves them. What it ends as
+    one too many is judged apart (E3). Where many wait for their first answer more need not begin.
     """
     saves = [command for command in made.commands if isinstance(command, SaveFleet)]
     if made.condition or not fleet.renews or any(save.inserts for save in saves):
         return _FINE
-    living = tuple(machines)
+    pairs = tuple(machines)
+    shed = sum(old.wanted and _is_shed(new) for old, new in pairs)
+    living = tuple(new for _, new in pairs)
     rest = sum(m.phase is Phase.READY and m.goal is Goal.STANDBY for m in living if m.wanted)
     wake = sum(m.phase is Phase.STANDBY and m.goal is Goal.PRESENT for m in living)
-    wanted, size = (
-        sum(m.wanted for m in living) - rest + wake,
-        (saves[0].row if saves else row).desired(fleet),
-    )
+    wanted = sum(m.wanted for m in living) - rest + wake + shed
+    size = (saves[0].row if saves else row).desired(fleet)
     if wanted >= size or sum(m.phase is Phase.STARTING for m in living) >= _MANY:
         return _FINE
     text = f"{fleet.name} has {wanted} of {size} machines, makes none, and says nothing"
     return (Violation(invariant="L3", text=text),)
+
+
+def _is_shed(machine: Machine) -> bool:
+    return machine.deletion is not None and machine.deletion.actor in _OURS
 
 
 def crowded(fleet: Fleet, size: int, old_servers: int) -> Found:

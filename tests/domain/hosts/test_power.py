@@ -376,15 +376,3 @@ def test_machines_take_the_box_that_its_provider_prefers(
     chosen = free_hosts(snapshot, FLEET, _fits)
     assert chosen[0].id == first
     assert power.rank(None, boxes[0], None) == ()
-
-
-@pytest.mark.parametrize(("seen", "on", "starts"), [(-1, False, 3), (0, True, 4), (1, True, 4)])
-def test_what_was_observed_before_a_host_was_seen_off_does_not_say_that_it_is_on(
-    seen: int, starts: int, *, on: bool
-) -> None:
-    """Who took over went by what it had seen in its last reign, and listings failed (129000164)."""
-    up, since = box("pool", Condition.UP), BEGIN + 60 * S
-    host = record(power=HostPower(on=False, since=since, starts=3))
-    snapshot = account_snapshot([up], [host], observed=since + seen * S, now=since + 9 * S)
-    found = power.observed(host, up, replace(snapshot, capabilities=metal()))
-    assert (found.on, found.starts) == (on, starts)

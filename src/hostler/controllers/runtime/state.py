@@ -170,7 +170,7 @@ class AccountState:
         self.recalled &= living
 
     def forget_observations(self) -> None:
-        """Throw away everything that was seen: time cannot be trusted across it."""
+        """Throw away everything that was seen: across a jump of the clock, or another's lease."""
         self.inventory = Inventory()
         self.probed.clear()
         self.answers.clear()

@@ -39,11 +39,8 @@ def observed(host: Host, resource: Resource, snapshot: AccountSnapshot) -> HostP
     """Return since when a host is seen on, or off.
 
     What is in error may be on by now, and off again before it is seen: times count anew after it.
-    So they do after a start that was accepted: what is off then was on, and nobody saw it. What was
-    observed before the record says otherwise tells nothing: another engine saw it later.
+    So they do after a start that was accepted: what is off then was on, and nobody saw it.
     """
-    if _is_older(host, snapshot):
-        return host.power
     on, untold = _ON.get(resource.condition), resource.condition in _UNTOLD
     if snapshot.capabilities.power is None or (on is None and not untold):
         return host.power
@@ -51,14 +48,6 @@ def observed(host: Host, resource: Resource, snapshot: AccountSnapshot) -> HostP
         return host.power
     since, went_on = snapshot.now if on is not None else None, bool(on) and host.power.on is False
     return replace(host.power, on=on, since=since, starts=host.power.starts + went_on)
-
-
-def _is_older(host: Host, snapshot: AccountSnapshot) -> bool:
-    """Tell whether a host was last observed before it was seen to go on or off."""
-    sighting, since = snapshot.inventory.sightings.get(ResourceId(host.id)), host.power.since
-    if sighting is None or since is None:
-        return False
-    return snapshot.inventory.observed_at(sighting) < since
 
 
 def _ran_unseen(host: Host, snapshot: AccountSnapshot) -> bool:

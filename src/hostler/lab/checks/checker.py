@@ -9,7 +9,7 @@ from math import inf
 
 from hostler.domain.ids import Epoch, FleetName, HostId, InstallationId, MachineId, ResourceId, Zone
 from hostler.domain.model.calls import Call, Outcome, Shows
-from hostler.domain.model.commands import REQUEST_REFUSED, Advance, Decision, Event
+from hostler.domain.model.commands import REQUEST_REFUSED, Decision, Event
 from hostler.domain.model.fleet import Fleet, FleetRow
 from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Machine
@@ -115,9 +115,8 @@ class Checker(Findings):
         shadow.decides(fleet, made.commands, self.now)
         known = shadow.machines
         if (row := shadow.rows.get(fleet)) is not None and not shadow.is_held_back(fleet):
-            newer = {c.machine.id: c.machine for c in made.commands if isinstance(c, Advance)}
-            after = [newer.get(machine.id, machine) for machine in shadow.living(fleet)]
-            self.found(invariants.unmade(shadow.fleets[fleet], row, after, made))
+            machines = shadow.left_by(fleet, made.commands)
+            self.found(invariants.unmade(shadow.fleets[fleet], row, machines, made))
         self.known_counts.decides(process, shadow.fleets[fleet], made.commands, known, self.now)
 
     # ------------------------------------------------------------ what is recorded

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from hostler.domain.ids import FleetName, HostId
-from hostler.domain.model.commands import Advance, Bind, Decision, SaveFleet
+from hostler.domain.model.commands import Bind, Decision, SaveFleet
 from hostler.domain.model.host import Host, HostCondition
 from hostler.domain.model.machine import CallState, Machine, Offer
 from hostler.domain.model.phases import Goal, Phase, Reason
@@ -129,8 +129,7 @@ class Waiting:
 
     def _machines(self) -> list[tuple[Machine, Machine]]:
         """Return the fleet's machines, as they are saved and as the decision leaves them."""
-        newer = {c.machine.id: c.machine for c in self.made.commands if isinstance(c, Advance)}
-        return [(one, newer.get(one.id, one)) for one in self.shadow.living(self.fleet)]
+        return self.shadow.left_by(self.fleet, self.made.commands)
 
     def _binds(self) -> list[Bind]:
         return [one for one in self.made.commands if isinstance(one, Bind)]

@@ -183,6 +183,13 @@ class ShadowStore:
                 if before is None or before.phase is not command.machine.phase:
                     self.decided[command.machine.id] = command.machine.phase, now
 
+    def left_by(
+        self, fleet: FleetName, commands: Iterable[Command]
+    ) -> list[tuple[Machine, Machine]]:
+        """Return a fleet's machines, each as it is saved and as a decision leaves it."""
+        newer = {c.machine.id: c.machine for c in commands if isinstance(c, Advance)}
+        return [(one, newer.get(one.id, one)) for one in self.living(fleet)]
+
     def decided_at(self, machine: Machine, now: float) -> float:
         """Return when it was decided that a machine, which is saved now, is in its phase."""
         phase, at = self.decided.get(machine.id, (machine.phase, now))

@@ -1,5 +1,6 @@
 """Sightings: when engines last listed how each box stands."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import inf
 
@@ -11,6 +12,7 @@ SEEN = 90.0
 """So long, in seconds, after it went on or off an engine that looks knows of it."""
 
 _Times = dict[HostId, float]
+_WELL = (Condition.UP, Condition.OFF)
 _ILL = (Condition.FAILED, Condition.UNKNOWN)
 
 
@@ -19,7 +21,7 @@ class Sightings:
     """When each box was last listed as on its condition says; in seconds of true time."""
 
     _times: dict[Condition, _Times] = field(
-        default_factory=lambda: {c: {} for c in (Condition.OFF, Condition.UP, *_ILL)}
+        default_factory=lambda: {c: {} for c in (*_WELL, *_ILL)}
     )
 
     def note(self, observation: Observation, now: float) -> None:
@@ -34,18 +36,16 @@ class Sightings:
 
     def is_ill(self, box: HostId, now: float) -> bool:
         """Tell whether a box is listed as failed, or as not known, and not as well just now."""
-        well = max(self.last(box, Condition.UP), self.last(box, Condition.OFF))
-        ill = max(self.last(box, condition) for condition in _ILL)
-        return ill > well and now - well > SEEN
+        well = self._newest(box, _WELL)
+        return self._newest(box, _ILL) > well and now - well > SEEN
 
     def is_well(self, box: HostId, now: float) -> bool:
         """Tell whether a box was listed just now as on or off, and not otherwise since."""
-        return self.is_recent(box, now) and not any(
-            self.last(box, ill) >= max(self.last(box, Condition.UP), self.last(box, Condition.OFF))
-            for ill in _ILL
-        )
+        return self.is_recent(box, now) and self._newest(box, _WELL) > self._newest(box, _ILL)
 
     def is_recent(self, box: HostId, now: float) -> bool:
         """Tell whether a box was listed just now as on or off: one that is not reached is not."""
-        newest = max(self.last(box, Condition.UP), self.last(box, Condition.OFF))
-        return now - newest <= SEEN
+        return now - self._newest(box, _WELL) <= SEEN
+
+    def _newest(self, box: HostId, conditions: Iterable[Condition]) -> float:
+        return max(self.last(box, condition) for condition in conditions)

@@ -336,7 +336,7 @@ MUTANTS: Mapping[str, Mutant[ClusterScenario]] = {
         summary="who takes over goes by the Fleets that it saw last, and ends what was made since",
         puts=(("frontends.kubernetes.leading:Successor._catch_up", _is_never_behind),),
         scenario=_SCALED_UNHEARD,
-        caught=("current", "L3"),
+        caught=("current",),
     ),
     "two-processes-elected": Mutant(
         summary="of two processes that follow Fleets each takes the cluster's Lease from the other",

@@ -227,6 +227,17 @@ MUTANTS: Mapping[str, Mutant[MetalScenario]] = {
         scenario=Alone(),
         caught=("L2",),
     ),
+    "ill-taken": Mutant(
+        summary="a box that failed, or whose controller is silent, is taken for a machine",
+        puts=(("domain.hosts.free:_is_whole", always),),
+        scenario=Alone(
+            disruptions=tuple(
+                Disruption(at=at * _MINUTE, fault="controller_silent", who=at, length=20 * _MINUTE)
+                for at in range(5, 60, 2)
+            )
+        ),
+        caught=("choice",),
+    ),
     "short-and-silent": Mutant(
         summary="a fleet that lacks machines makes none, and does not say why",
         puts=(("domain.fleets.scaling:_room", metal_mutations.no_room),),
