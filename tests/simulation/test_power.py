@@ -38,6 +38,12 @@ PAST_FAILURES = {
     71001307: "S9: a start was taken over by who had a clock that was behind (the judge)",
     76001580: "E3: a request whose taking out a lost lease refused stayed for ever",
     76000324: "power: a second try that was in flight did not count for the gap of starts",
+    131000012: "choice: a box was not taken that nobody could ask (the judge)",
+    131000035: "L2: boxes that hung at an endpoint hid that another one was off",
+    131000040: "hold: a box that was to stay on for two reasons went on for neither",
+    131000096: "hold: the same, where two may start at a time",
+    131000146: "choice: a box was not taken that was about to go on for its own sake (the judge)",
+    131000485: "hold: a box that was told to go on again and again stayed dark (the judge)",
 }
 """Seeds of failures that were found and mended, and what each found."""
 

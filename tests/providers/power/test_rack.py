@@ -239,6 +239,28 @@ async def test_a_box_that_hangs_does_not_hide_for_ever_those_that_wait_for_it() 
     assert seen[0].intersection(*seen) == {"vm-0"}
 
 
+@pytest.mark.looptime
+async def test_boxes_that_hang_hide_the_others_once_in_a_while_only() -> None:
+    """Seed 131000035 of power: a machine was not believed lost, as it was unknown time and again.
+
+    A box is down once it was seen so twice, and not otherwise between.
+    """
+    clock = SimClock(asyncio.get_running_loop())
+    outlets = guests(clock, 5, timedelta(seconds=0.1))
+    for outlet in (outlets[1], outlets[3]):
+        outlet.befall(*[PowerFault.HUNG] * 24)
+    ways = [Ways({"vm": FakePower(outlet, OUTLET)}, order("vm")) for outlet in outlets]
+    boxes = PowerBoxes(rack_of(*(box(f"vm-{n}", way) for n, way in enumerate(ways))), clock)
+    seen = [await unknown(boxes) for _ in range(24)]
+    for name in ("vm-0", "vm-2", "vm-4"):
+        hidden = [name in one for one in seen]
+        assert sum(hidden) <= len(seen) / 3
+    for outlet in (outlets[1], outlets[3]):
+        outlet.script.clear()
+    after = [await unknown(boxes) for _ in range(2)]
+    assert after[-1] == set(), "who answers again is known again"
+
+
 class Buggy(FakePower):
     """A method of a package that breaks the port's promise never to raise."""
 

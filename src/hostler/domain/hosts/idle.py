@@ -35,10 +35,13 @@ class Idle(Struct, frozen=True):
 NOTHING = Idle({})
 
 
-def goals(snapshot: AccountSnapshot) -> Idle:
-    """Return which free hosts are to be switched now, and to what; the others stay as they are."""
+def goals(snapshot: AccountSnapshot, blocked: Collection[HostId] = ()) -> Idle:
+    """Return which free hosts are to be switched now, and to what; the others stay as they are.
+
+    Those that are `blocked` do not begin, whatever they are to: they take no other's turn.
+    """
     limits = snapshot.capabilities.power
-    return _Goals(snapshot, limits).all() if limits is not None else NOTHING
+    return _Goals(snapshot, limits, blocked).all() if limits is not None else NOTHING
 
 
 def followed(host: Host, resource: Resource) -> Host:
@@ -85,6 +88,7 @@ class _Goals:
 
     snapshot: AccountSnapshot
     limits: PowerLimits
+    blocked: Collection[HostId]
     found: dict[HostId, HostGoal] = field(default_factory=dict[HostId, HostGoal])
     room: dict[Zone, int] = field(default_factory=dict[Zone, int])
 
@@ -98,7 +102,8 @@ class _Goals:
                 self._start(host)
         stays = frozenset(self._stays(free.values()))
         for id_ in sorted(stays):
-            self.found.pop(id_, None)
+            if self.found.get(id_) is HostGoal.OFF:
+                del self.found[id_]
             self._start(free[id_])
         for host in free.values():
             if _is_due(host, self.limits, self.snapshot.now) and not host.is_barred(
@@ -110,7 +115,8 @@ class _Goals:
     def _waiting(self) -> Iterator[HostId]:
         """Yield the hosts that are to go on and are not told so yet: who was told last waits."""
         hosts = self.snapshot.hosts
-        starts = [hosts[id_] for id_, goal in self.found.items() if goal is HostGoal.ON]
+        goals = {id_: goal for id_, goal in self.found.items() if id_ not in self.blocked}
+        starts = [hosts[id_] for id_, goal in goals.items() if goal is HostGoal.ON]
         begun = set[Zone]()
         for host in sorted(starts, key=_newest_ask) if self.limits.start_gap else ():
             if host.zone in begun or not power.is_turn(host, self.snapshot):
@@ -143,7 +149,8 @@ class _Goals:
         """Yield the hosts that stay on, those first that are; one in flight is about to be."""
         groups = defaultdict[tuple[str, str], list[Host]](list)
         for host in free if self.limits.stay_on else ():
-            if not host.is_barred(self.snapshot.now) and host.power.cycle is None:
+            bars = host.is_barred(self.snapshot.now) or host.power.cycle is not None
+            if not bars and (self._is_on(host) or host.id not in self.blocked):
                 groups[host.zone, host.type].append(host)
         for group in groups.values():
             group.sort(key=lambda host: (not self._is_on(host), host.health.strikes, host.id))
@@ -158,6 +165,9 @@ class _Goals:
         if resource is None or resource.condition not in SWITCHED_OFF or host.power.on is not False:
             return
         if host.id in self.found or not self._may_begin(host):
+            return
+        if host.id in self.blocked:
+            self.found[host.id] = HostGoal.ON
             return
         if host.zone not in self.room:
             self.room[host.zone] = power.starts_left(host.zone, self.snapshot)

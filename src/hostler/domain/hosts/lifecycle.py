@@ -45,9 +45,11 @@ def decide_hosts(snapshot: AccountSnapshot) -> tuple[HostTransition, ...]:
     hosts = (snapshot.hosts[host] for host in sorted(snapshot.hosts))
     moved = [_decided(host, snapshot) for host in hosts if host.id not in snapshot.moving_hosts]
     stand = {transition.host.id: transition.host for transition in moved}
-    aims = idle.goals(replace(snapshot, hosts={**snapshot.hosts, **stand}))
-    known = (_aimed(one, aims, snapshot) if one.stands else one for one in moved)
-    return (*known, *ordered(snapshot), *listed(snapshot), *unrecorded(snapshot))
+    blocked = (one.host.id for one in moved if _blocker(one, HostGoal.ON, snapshot))
+    known = replace(snapshot, hosts={**snapshot.hosts, **stand})
+    aims = idle.goals(known, frozenset(blocked))
+    aimed = (_aimed(one, aims, snapshot) if one.stands else one for one in moved)
+    return (*aimed, *ordered(snapshot), *listed(snapshot), *unrecorded(snapshot))
 
 
 def _decided(host: Host, snapshot: AccountSnapshot) -> HostTransition:
@@ -341,23 +343,33 @@ def _resumed(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host 
 def _aimed(
     transition: HostTransition, aims: idle.Idle, snapshot: AccountSnapshot
 ) -> HostTransition:
-    """Pursue the host's goal, unless its fleet is paused or protected: then it stays as it is.
+    """Pursue the host's goal, unless something blocks it: then it stays as it is, and is no later.
+
+    What blocked it is no fault of the host's, however long it lasted: no time of it counts.
+    """
+    host = transition.host
+    goal = host.goal or aims.goals.get(host.id)
+    blocker = _blocker(transition, goal, snapshot)
+    pursued = idle.pursued(host, None if blocker else goal, snapshot)
+    transition = evolve(transition, host=pursued, blocker=blocker)
+    late = goal is HostGoal.ON and pursued.power.begun is None
+    waits = late or (host.goal is None and host.id in aims.waits)
+    return transition if blocker or waits else evolve(transition, goal=goal)
+
+
+def _blocker(transition: HostTransition, goal: HostGoal | None, snapshot: AccountSnapshot) -> str:
+    """Return why nothing is done for a host's goal: its fleet is paused or protected.
 
     Nothing is done either where it shows a key that is not its own, or a person works on it.
     """
     host, resource = transition.host, transition.resource
-    goal = host.goal or aims.goals.get(host.id)
-    transition = evolve(transition, host=idle.pursued(host, goal, snapshot))
-    late = goal is HostGoal.ON and transition.host.power.begun is None
-    if late or (host.goal is None and host.id in aims.waits):
-        return transition
-    blocker = snapshot.protected.get(host.fleet, "") if host.fleet and goal else ""
     hold = host.held(snapshot.now)
     if hold is not None and (hold.kind is HoldKind.MAINTENANCE or _is_spared(host, goal, hold)):
-        blocker = f"it is {hold}"
-    if resource is not None and not blocker:
-        blocker = host_keys.stranger(host, resource, snapshot.capabilities, snapshot.now)
-    return evolve(transition, goal=None if blocker else goal, blocker=blocker)
+        return f"it is {hold}"
+    blocker = snapshot.protected.get(host.fleet, "") if host.fleet and goal else ""
+    if resource is None or blocker:
+        return blocker
+    return host_keys.stranger(host, resource, snapshot.capabilities, snapshot.now)
 
 
 def _is_spared(host: Host, goal: HostGoal | None, hold: Hold) -> bool:

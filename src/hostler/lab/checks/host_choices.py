@@ -39,11 +39,12 @@ def chosen(made: Decision, fleet: FleetName, shadow: ShadowStore) -> list[tuple[
 def waits(record: Host | None, shadow: ShadowStore, settled: float) -> bool:
     """Tell whether a host is free by its record, and has been since `settled`, in true seconds.
 
-    Nobody holds it, nothing is asked of it, and no try of anything is to come.
+    Nobody holds it, nothing is asked of it or about to be, and no try of anything is to come.
     """
     if record is None or record.condition is not HostCondition.FREE or record.goal is not None:
         return False
-    idle = record.hold is None and record.power.cycle is None
+    power = record.power
+    idle = record.hold is None and power.cycle is None and power.begun is None
     if not idle or record.health.quarantined_until is not None or record.id in shadow.bindings:
         return False
     asked = [one.closed or one.at for one in record.asked]

@@ -40,6 +40,7 @@ from hostler.testing.time.clock import BEGINNING
 from . import quiescence
 from .choices import MacChoices
 from .classes import HostClasses
+from .demands import PRICES
 from .doubles import Doubles
 from .effects import Effects
 from .faults import MacScenario
@@ -382,9 +383,13 @@ class MacChecker(ScalewayChecker):
         )
 
     def _misstated(self, shadow: ShadowStore) -> Found:
-        """Return what the record of a host says, and is not so."""
+        """Return what the record of a host says, and is not so.
+
+        No API tells a price: of a type whose price the account does not name nobody knows it.
+        """
         for mac in self.world.cloud.macs:
-            record, price = shadow.hosts.get(HostId(mac.id)), TYPES[mac.type_name].price
+            record, kind = shadow.hosts.get(HostId(mac.id)), mac.type_name
+            price = TYPES[kind].price if kind in PRICES else None
             true = TrueHost(type=mac.type_name, name=mac.name, price=price, switched=False)
             if record is not None and (wrong := misstated(record, true)):
                 return wrong

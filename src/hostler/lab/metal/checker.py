@@ -8,6 +8,7 @@ power  boxes are switched no oftener, and no more at a time, than their limits a
 """
 
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from math import inf
 
 from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId, ResourceId, Zone
@@ -57,7 +58,9 @@ _OTHERWISE: Mapping[tuple[Phase, Condition | None], str] = {
 _LEFT_OFF = "its box is off, and nothing is done for it"
 LATE = dict.fromkeys((*_OTHERWISE.values(), _LEFT_OFF), 300.0)
 """How long, in seconds in which its zone was listed, a record may lag behind the rack."""
+_IDLE = frozenset({HostCondition.FREE, HostCondition.QUARANTINED})
 _NOT_CLEANED = "it could not be cleaned"
+_NOT_ON = "it was not seen on after it was switched on"
 
 
 class MetalChecker(Checker):
@@ -86,6 +89,7 @@ class MetalChecker(Checker):
             join_late=self.join_late,
         )
         self._struck_at = dict[HostId, tuple[int, float]]()
+        self._to_go_on = dict[tuple[InstallationId, HostId], datetime | None]()
         self._switched = dict[InstallationId, Switched]()
         self._cycles = dict[InstallationId, Cycles]()
         self._wear = dict[InstallationId, Wear]()
@@ -247,10 +251,18 @@ class MetalChecker(Checker):
         self._is_alone(machine)
 
     def host_saved(self, shadow: ShadowStore, host: Host) -> None:
-        """Check a host's record: what counts against it as uncleanable was listed as failed."""
+        """Check a host's record: what counts against it as uncleanable was listed as failed.
+
+        What counts as one that does not go on was asked to.
+        """
         super().host_saved(shadow, host)
         strikes, at = self._struck_at.get(host.id, (0, -inf))
         is_struck = host.health.strikes > strikes and host.error == _NOT_CLEANED
+        dark = host.health.strikes > strikes and host.error == _NOT_ON
+        if dark and self._is_left_off(host, self._to_go_on.get((shadow.own, host.id))):
+            text = f"{host.id} counts as one that does not go on, and nobody asked it to"
+            self._wrong("S4", text, host.machine)
+        self._to_go_on[shadow.own, host.id] = host.power.begun
         if is_struck and self._sightings.last(host.id, Condition.FAILED) <= at:
             text = f"{host.id} counts as one that could not be cleaned, and nothing failed"
             self._wrong("S4", text, host.machine)
@@ -260,6 +272,15 @@ class MetalChecker(Checker):
             self.found(wear.saved(host, self.truth.times(host.id, Condition.STARTING)))
             cycles = self._cycles.setdefault(shadow.own, Cycles(self.truth))
             self.found(cycles.saved(host))
+
+    def _is_left_off(self, host: Host, since: datetime | None) -> bool:
+        """Tell whether nobody asked a host that nobody has to go on, though it is to since then.
+
+        Nobody can say so once a clock jumped.
+        """
+        if since is None or host.condition not in _IDLE or self.faults["clock_jump"]:
+            return False
+        return not any(one.shows is Shows.POWER and one.at >= since for one in host.asked)
 
     def _is_alone(self, machine: Machine) -> None:
         for shadow in self.shadows:

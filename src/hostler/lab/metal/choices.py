@@ -74,17 +74,14 @@ class BoxChoices:
         for one in self._free(shadow):
             asked = is_asked_of(one.id, holds.wanted, self.truth.now)
             fits = (one.type, one.zone) == (offer.type, offer.zone)
-            if (
-                fits
-                and self.is_well(one.id)
-                and not (self._is_on(one) or one.health.strikes or asked)
-            ):
+            if fits and not (self._is_on(one) or one.health.strikes or asked):
                 yield one.id
 
     def _free(self, shadow: ShadowStore) -> Iterator[Host]:
         settled = self.truth.now - self.settled
         for record in shadow.hosts.values():
-            if self._is_known(record) and waits(record, shadow, settled):
+            seen = self._is_known(record) and self.is_well(record.id)
+            if seen and waits(record, shadow, settled):
                 yield record
 
     def _is_known(self, record: Host) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from hostler.domain.ids import HostId
+from hostler.domain.model.calls import Shows
 from hostler.domain.model.hold import HoldKind
 from hostler.domain.model.host import Host
 from hostler.domain.model.resource import Condition
@@ -22,6 +23,8 @@ OFF_SOON = 240.0
 """So long, in seconds, a box that is to be off may be on while nothing befalls anything."""
 ON_SOON = 900.0
 """So long one that is to be on may be off: boxes that start take turns."""
+_ASKED = 120.0
+"""So long, in seconds, after it was told to go on nobody can say that nothing is done for a box."""
 _WANTED: Mapping[HoldKind, tuple[frozenset[Condition], float]] = {
     HoldKind.OFF: (frozenset({Condition.OFF}), OFF_SOON),
     HoldKind.ON: (frozenset({Condition.STARTING, Condition.UP}), ON_SOON),
@@ -60,10 +63,17 @@ class Switched:
             wanted, soon = _WANTED[kind]
             if condition is None or condition in {*wanted, Condition.FAILED}:
                 continue
+            if kind is HoldKind.ON and self._is_asked(host):
+                continue
             time = self.waited[host.id] = older.get(host.id, 0.0) + passed if calm else 0.0
             if time > soon:
                 return wrong(f"{host.id} is {condition} for {time:.0f} s, and {why}")
         return ()
+
+    def _is_asked(self, host: Host) -> bool:
+        """Tell whether a box was told to go on just now: one that stays dark is told again."""
+        times = (one.closed or one.at for one in host.asked if one.shows is Shows.POWER)
+        return any(self.truth.now - (at - BEGINNING).total_seconds() < _ASKED for at in times)
 
     def _is_due(self, host: Host) -> bool:
         """Tell whether a box of which nobody wants anything was off for long, as everybody knows.

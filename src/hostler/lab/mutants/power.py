@@ -181,6 +181,12 @@ MUTANTS: Mapping[str, Mutant[PowerScenario]] = {
         scenario=Alone(disruptions=_every("never_boots", range(6), HOUR)),
         caught=("S4",),
     ),
+    "off-is-dark": Mutant(
+        summary="a box that is off counts as one that does not go on, though nobody asked it to",
+        puts=(("domain.hosts.idle:pursued", power_mutations.overdue),),
+        scenario=Alone(),
+        caught=("S4",),
+    ),
     "never-exercised": Mutant(
         summary="a box that was off for long does not show that it still goes on",
         puts=(("domain.hosts.idle:_is_due", never),),

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from hostler.domain.model.calls import Call, Done, Outcome, Shows, Unknown
-from hostler.domain.model.host import Host, HostCondition, HostPower, host_of
+from hostler.domain.model.host import Host, HostCondition, HostGoal, HostPower, host_of
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.resource import Condition, Resource
 from hostler.domain.model.snapshot import AccountSnapshot, Snapshot
@@ -31,6 +31,17 @@ def unknown_is_off(good: Function) -> Function:
         return replace(box, condition=Condition.OFF) if unknown else box
 
     return resource
+
+
+def overdue(good: Function) -> Function:
+    """Let the time run in which a box is to go on, whether or not it is to."""
+
+    def pursued(host: Host, goal: HostGoal | None, snapshot: AccountSnapshot) -> Host:
+        wanted = HostGoal.ON if host.power.on is False else goal
+        pursued: Host = good(host, wanted, snapshot)
+        return pursued
+
+    return pursued
 
 
 def at_once(_: Function) -> Function:

@@ -47,6 +47,8 @@ _CONDITIONS = {
 }
 _LONGEST = 500
 """Characters that are kept of what an endpoint says; what is whole and true of one is shorter."""
+_PASSED_OVER = 5
+"""For so many observations a box that had all the time and did not answer is asked last."""
 _HARMLESS = frozenset({PowerAction.ON})
 _ACTIONS = {f"{what}.{action}": action for what in ("box", "host") for action in PowerAction}
 
@@ -106,7 +108,7 @@ class PowerBoxes:
     def __init__(self, rack: Rack, clock: Clock) -> None:
         self._rack, self._clock = rack, clock
         self._boxes = {box.name: box for box in rack.boxes}
-        self._next = ""
+        self._next, self._silent = "", dict[str, int]()
         self._planner = PowerPlanner(rack.cleaning, rack.settles, rack.soft_wait)
         self._capabilities = Capabilities(
             main=SERVER,
@@ -166,19 +168,20 @@ class PowerBoxes:
         """Ask these boxes at the same time; return what each answered, by their names in order.
 
         At an endpoint that several share they wait for each other, and there may not be time for
-        all: the next observation begins where this one came to nobody's answer.
+        all: the next observation begins where this one came to nobody's answer. One that had all
+        the time it wanted is asked last for a while: it may have taken the time of all others.
         """
         ordered = sorted(names)
         first = bisect_left(ordered, self._next)
+        turns = sorted((*ordered[first:], *ordered[:first]), key=lambda name: name in self._silent)
         async with asyncio.TaskGroup() as group:
-            tasks = {
-                name: group.create_task(self._ask(name))
-                for name in (*ordered[first:], *ordered[:first])
-            }
+            tasks = {name: group.create_task(self._ask(name)) for name in turns}
         readings = {name: task.result() for name, task in tasks.items()}
-        unknown = (name for name in readings if readings[name].state is PowerState.UNKNOWN)
-        asked_late = (name for name in unknown if name != next(iter(readings)))
-        self._next = next(asked_late, self._next)
+        unknown = [name for name in turns if readings[name].state is PowerState.UNKNOWN]
+        had_its_turn = bool(unknown[1:]) and unknown[0] in {turns[0], *self._silent}
+        self._silent = {n: left - 1 for n, left in self._silent.items() if left > 1}
+        self._silent |= dict.fromkeys(unknown[:had_its_turn], _PASSED_OVER)
+        self._next = next((name for name in unknown if name not in self._silent), self._next)
         return {name: readings[name] for name in ordered}
 
     def _listed(self, scope: Scope) -> tuple[str, ...]:

@@ -1,0 +1,89 @@
+"""Idle hosts: which of those that nobody has go on, and what counts against one that does not."""
+
+from datetime import datetime, timedelta
+
+import pytest
+from msgspec.structs import replace
+
+from hostler.domain.hosts.lifecycle import decide_hosts
+from hostler.domain.ids import HostId
+from hostler.domain.model.capabilities import PowerLimits
+from hostler.domain.model.hold import Hold, HoldKind
+from hostler.domain.model.host import Host, HostCondition, HostGoal, HostPower
+from hostler.domain.model.resource import Condition
+from hostler.domain.model.snapshot import AccountSnapshot
+from hostler.testing.fakes.metal import metal
+from hostler.testing.scenes.builders import BEGIN, FLEET, S
+from hostler.testing.scenes.hosts import account_snapshot, box, record
+
+FIRST, SECOND = HostId("host-1"), HostId("host-2")
+HOUR = timedelta(hours=1)
+ONE_BY_ONE = (PowerLimits(parallel_starts=1), PowerLimits(start_gap=30 * S))
+
+
+def off(host: HostId, hold: HoldKind | None = None) -> Host:
+    """Return a host that has been off for a day; somebody may hold it."""
+    held = Hold(kind=hold, until=BEGIN + HOUR, actor="ann") if hold is not None else None
+    known = record(
+        condition=HostCondition.FREE,
+        power=HostPower(on=False, since=BEGIN - timedelta(days=1)),
+        hold=held,
+    )
+    return replace(known, id=host, fleet=FLEET.name)
+
+
+def seen_off(
+    *hosts: Host, limits: PowerLimits, now: datetime = BEGIN, paused: bool = False
+) -> AccountSnapshot:
+    boxes = (box("pool", Condition.OFF, host.id) for host in hosts)
+    protected = {FLEET.name: "the fleet is paused"} if paused else {}
+    snapshot = account_snapshot(boxes, hosts, observed=now, now=now, protected=protected)
+    return replace(snapshot, capabilities=metal(power=limits))
+
+
+def goals(snapshot: AccountSnapshot) -> dict[HostId, HostGoal | None]:
+    return {transition.host.id: transition.goal for transition in decide_hosts(snapshot)}
+
+
+@pytest.mark.parametrize("limits", ONE_BY_ONE)
+def test_one_that_a_person_wants_on_goes_on_where_it_were_to_stay_on_anyhow(
+    limits: PowerLimits,
+) -> None:
+    """Seeds 131000040 and 131000096 of power: it was to go on for both, and went on for neither."""
+    hosts = off(FIRST, HoldKind.ON), off(SECOND)
+    snapshot = seen_off(*hosts, limits=replace(limits, stay_on=2))
+    assert goals(snapshot) == {FIRST: HostGoal.ON, SECOND: None}
+
+
+@pytest.mark.parametrize("limits", ONE_BY_ONE)
+def test_one_that_a_person_wants_on_goes_before_those_that_are_to_stay_on(
+    limits: PowerLimits,
+) -> None:
+    hosts = off(FIRST), off(SECOND, HoldKind.ON)
+    snapshot = seen_off(*hosts, limits=replace(limits, stay_on=2))
+    assert goals(snapshot) == {FIRST: None, SECOND: HostGoal.ON}
+
+
+@pytest.mark.parametrize("wanted", [PowerLimits(exercise=HOUR), PowerLimits(stay_on=1)])
+def test_one_whose_fleet_is_paused_has_no_strike_for_not_going_on(wanted: PowerLimits) -> None:
+    """Seed 131000146 of power: the time in which it was to come up ran while nobody switched it."""
+    host = off(FIRST, HoldKind.ON if wanted.stay_on else None)
+    for now in (BEGIN, BEGIN + HOUR / 4, BEGIN + HOUR / 2):
+        (found,) = decide_hosts(seen_off(host, limits=wanted, now=now, paused=True))
+        host = found.host
+        assert found.goal is None
+        assert not host.health.strikes
+    (found,) = decide_hosts(seen_off(host, limits=wanted, now=BEGIN + HOUR / 2))
+    assert found.goal is HostGoal.ON
+    assert found.host.power.begun == BEGIN + HOUR / 2
+
+
+@pytest.mark.parametrize("limits", ONE_BY_ONE)
+@pytest.mark.parametrize("wanted", [PowerLimits(exercise=HOUR), PowerLimits(stay_on=1)])
+def test_one_whose_fleet_is_paused_takes_no_others_turn(
+    limits: PowerLimits, wanted: PowerLimits
+) -> None:
+    idle, other = off(FIRST), replace(off(SECOND), fleet=None)
+    both = replace(limits, exercise=wanted.exercise, stay_on=wanted.stay_on)
+    snapshot = seen_off(idle, other, limits=both, paused=True)
+    assert goals(snapshot) == {FIRST: None, SECOND: HostGoal.ON}
