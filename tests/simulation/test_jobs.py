@@ -21,7 +21,7 @@ def jobs(*saves: Machine) -> ProtectedJobs:
     found = ProtectedJobs()
     found.protects(READY.id, UNTIL)
     for save in saves:
-        found.saved(save)
+        found.saved(save, 0.0)
     return found
 
 
@@ -47,9 +47,17 @@ def test_newest_protection_says_how_long_the_job_takes_whatever_was_asked_meanwh
     """Seed 5060128: a machine that waited to end was protected anew, for less time."""
     found = jobs(READY)
     found.protects(READY.id, UNTIL / 2)
-    found.saved(replace(READY, deletion=Deletion(at=BEGIN, actor="ann", why="a whim")))
+    found.saved(replace(READY, deletion=Deletion(at=BEGIN, actor="ann", why="a whim")), 0.0)
     assert found.ended(READY.id, "DELETE", UNTIL / 2 - SKEW)
     assert not found.ended(READY.id, "DELETE", UNTIL / 2)
+
+
+def test_job_that_is_over_does_not_begin_again_on_a_machine_that_ends() -> None:
+    """Seed 133000849: somebody protected it anew a moment after its end was decided."""
+    found = jobs(READY)
+    found.protects(READY.id, 2 * UNTIL)
+    found.saved(replace(READY, phase=Phase.STOPPING), UNTIL)
+    assert not found.ended(READY.id, "DELETE", UNTIL)
 
 
 def test_job_begins_when_its_protection_is_on_record_and_not_before() -> None:

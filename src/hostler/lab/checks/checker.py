@@ -135,7 +135,7 @@ class Checker(Findings):
             self.found(self.held(shadow).taken(shadow.hosts.get(machine.host), machine.id))
         shadow.machines[machine.id] = machine
         shadow.records.note(machine, self.now)
-        shadow.jobs.saved(machine)
+        shadow.jobs.saved(machine, self.now)
         for event in events:
             self.trace.note(
                 f"  {machine.id} {event.kind} {event.reason} {event.detail}", machine.id

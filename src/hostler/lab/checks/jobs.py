@@ -44,23 +44,28 @@ class ProtectedJobs:
         self.asked.clear()
         self.running.clear()
 
-    def saved(self, machine: Machine) -> None:
+    def saved(self, machine: Machine, now: float) -> None:
         """Let a job begin that waited for the protection of its machine, unless that is ending.
 
-        Who protects a machine anew says until when the job that runs there will take.
+        Who protects a machine anew says until when the job that runs there will take; one that is
+        over by then stays over.
         """
         until = self.asked.get(machine.id)
         if until is None or machine.protection is None:
             return
         del self.asked[machine.id]
         stays = machine.goal is Goal.PRESENT and machine.deletion is None
-        if machine.id in self.running or (machine.phase is Phase.READY and stays):
+        if self._runs(machine.id, now) or (machine.phase is Phase.READY and stays):
             self.running[machine.id] = until
 
     def ended(self, machine: MachineId, what: str, now: float) -> Found:
         """Check something that ends what runs on a machine, whose host is well."""
-        until = self.running.get(machine)
-        if until is None or now > until - SKEW - self.ahead:
+        if not self._runs(machine, now):
             return _FINE
+        until = self.running[machine]
         text = f"{what} while a job runs on {machine}, which is protected until {until:.0f} s"
         return (Violation(invariant="S6", text=text, machine=machine),)
+
+    def _runs(self, machine: MachineId, now: float) -> bool:
+        until = self.running.get(machine)
+        return until is not None and now <= until - SKEW - self.ahead

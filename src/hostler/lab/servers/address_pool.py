@@ -60,11 +60,13 @@ def with_address_pool(scenario: Scenario, dice: str) -> Scenario:
     return replace(scenario.befallen(found), address_pool=many)
 
 
-def recorded_id(address: Address, owned: Owned | None) -> ResourceId:
-    """Return the id that a record gives an address: of a pool's, one for each allocation."""
-    if owned is None or not any(tag.startswith(_TAKEN) for tag in address.tags):
-        return ResourceId(address.id)
-    return ResourceId(f"{address.id}@{owned.owner_tag.machine}")
+def recorded_id(address: Address, tag: OwnerTag | None, *, kept: bool) -> ResourceId:
+    """Return the id that a record gives an address: of a pool's, one for each allocation.
+
+    One that is `kept` in the pool, and that somebody took all tags from, is still allocated.
+    """
+    taken = any(one.startswith(_TAKEN) for one in address.tags) or (kept and not address.tags)
+    return ResourceId(f"{address.id}@{tag.machine}" if taken and tag else address.id)
 
 
 def bare(resource: str) -> str:

@@ -36,11 +36,14 @@ def things_in(world: World, pool: AddressPool | None = None) -> list[tuple[Thing
             owner = item.server.id if item.server is not None else None
             claim = owned_by(tuple(item.tags), item.name, kind)
             address = item if isinstance(item, Address) else None
+            tag = claim.owner_tag if claim else owner_tags.get(owner or "")
+            kept = pool is not None and item.id in pool.stands
+            id_ = recorded_id(address, tag, kept=kept) if address else ResourceId(item.id)
             thing = Thing(
-                id=recorded_id(address, claim) if address is not None else ResourceId(item.id),
+                id=id_,
                 kind=kind,
                 created=pool.since(address) if pool and address else item.created,
-                owner_tag=claim.owner_tag if claim else owner_tags.get(owner or ""),
+                owner_tag=tag,
                 slot=claim.slot if claim else None,
                 owner=ResourceId(owner) if owner else None,
             )
