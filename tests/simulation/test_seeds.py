@@ -48,6 +48,8 @@ PAST_FAILURES = {
 """Seeds of failures that were found and mended, and what each found."""
 
 FAILURES_OF_NEWER_DICE = {
+    133000530: "S1: an address of a pool lost its tags while its fleet was paused (the judge)",
+    133000849: "S6: a job that was over began again on a machine that ended (the judge)",
     115900209: "S9: the twin of a store had been ending a machine for longer (the judge)",
     116700413: "ready: a server that answered was deleted before time went on (the judge)",
     123000238: "L2: a fleet was paused while its machine ended (the judge)",

@@ -22,6 +22,7 @@ import contextvars
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from math import inf
 
 from hostler.domain.ids import MachineId
 from hostler.domain.model.commands import Decision, Event
@@ -85,6 +86,7 @@ class Reported:
     server: str = ""
     place: float = 0.0
     untried: float = 0.0
+    barred: float = -inf
     wrong: float = 0.0
     denied: float = 0.0
     late: float = 0.0
@@ -309,6 +311,7 @@ class Checker(Findings):
         Nobody can tell whose a server is that a person took tags and name from before any record.
         """
         barred = self.truth.starting(name) or (reported.tried and self.truth.barred(name))
+        reported.barred = self.now if barred else reported.barred
         excused = barred or self.truth.deleting(name, self.recorded)
         reported.untried = 0.0 if excused else reported.untried + passed
         if reported.untried > (TRIED if reported.tried else BEGUN):
@@ -334,7 +337,8 @@ class Checker(Findings):
     def _left(self, name: str, reported: Reported, state: State | None) -> None:
         """R4: nothing of it stands, or it is being deleted all the same.
 
-        Nobody could begin that while no request went out and nothing could be saved.
+        Nobody could begin that while no request went out and nothing could be saved, nor while it
+        started, as it did for long where it hung.
         """
         reported.state, reported.left = None, True
         self.trace.note(f"  {name} is told {state or 'no more'}", name)
@@ -343,7 +347,8 @@ class Checker(Findings):
         standing = [s for s in self.truth.servers(name) if s.state not in moving]
         old = [server for server in standing if now - server.created > SETTLED]
         tried = reported.tried or reported.in_vain(now)
-        if (old and not tried) or (standing and not reported.ending):
+        left = (old and not tried) or (standing and not reported.ending)
+        if left and now - reported.barred > BEGUN:
             text = f"{name} is told {state or 'no more'}, and its server stands, with no delete"
             self.broken("R4", text, name)
 

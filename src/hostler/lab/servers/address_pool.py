@@ -60,12 +60,12 @@ def with_address_pool(scenario: Scenario, dice: str) -> Scenario:
     return replace(scenario.befallen(found), address_pool=many)
 
 
-def recorded_id(address: Address, tag: OwnerTag | None, *, kept: bool) -> ResourceId:
+def recorded_id(address: Address, tag: OwnerTag | None, *, pooled: bool) -> ResourceId:
     """Return the id that a record gives an address: of a pool's, one for each allocation.
 
-    One that is `kept` in the pool, and that somebody took all tags from, is still allocated.
+    One that is `pooled` for us, and that somebody took all tags from, is still allocated.
     """
-    taken = any(one.startswith(_TAKEN) for one in address.tags) or (kept and not address.tags)
+    taken = any(one.startswith(_TAKEN) for one in address.tags) or (pooled and not address.tags)
     return ResourceId(f"{address.id}@{tag.machine}" if taken and tag else address.id)
 
 

@@ -37,8 +37,8 @@ def things_in(world: World, pool: AddressPool | None = None) -> list[tuple[Thing
             claim = owned_by(tuple(item.tags), item.name, kind)
             address = item if isinstance(item, Address) else None
             tag = claim.owner_tag if claim else owner_tags.get(owner or "")
-            kept = pool is not None and item.id in pool.stands
-            id_ = recorded_id(address, tag, kept=kept) if address else ResourceId(item.id)
+            pooled = pool is not None and item.id in pool.stands
+            id_ = recorded_id(address, tag, pooled=pooled) if address else ResourceId(item.id)
             thing = Thing(
                 id=id_,
                 kind=kind,
