@@ -12,16 +12,16 @@ from msgspec.structs import replace
 from hostler.controllers.observe.observer import Observer
 from hostler.controllers.observe.snapshot import gather
 from hostler.controllers.runtime.settings import Settings
-from hostler.domain.decision.view import view_of
+from hostler.domain.decision.view import named, view_of
 from hostler.domain.errors import StoreBusy, StoreError, StoreLost
-from hostler.domain.ids import FleetName, ResourceId
+from hostler.domain.ids import FleetName, InstallationId, ResourceId
 from hostler.domain.model.capabilities import HostCapabilities, Ownership
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.resource import Scope
 from hostler.domain.model.snapshot import AccountSnapshot
 from hostler.ports.store import Identity
-from hostler.testing.scenes.builders import FLEET, ZONE, machine
-from hostler.testing.scenes.hosts import BOX, CAPABILITIES, box
+from hostler.testing.scenes.builders import FLEET, HOME, ZONE, machine
+from hostler.testing.scenes.hosts import BOX, CAPABILITIES, MINE, account_snapshot, box, tenant
 
 pytestmark = pytest.mark.looptime
 
@@ -61,6 +61,18 @@ async def test_no_query_of_the_store_is_made_twice_for_one_cycle() -> None:
     await gathered(site)
     assert {"hosts", "bindings", "machines", "history", "orphans"} <= set(asked)
     assert max(Counter(asked).values()) == 1
+
+
+def test_history_is_asked_for_whatever_is_still_seen_of_a_machine_on_any_host() -> None:
+    """Seed 137000046 of Macs: a person gave a host another name, after its machine had ended.
+
+    What the last listing had shown under the old name counted as issued by another store.
+    """
+    lent = box("foreign"), tenant(machine=MINE)
+    snapshot = account_snapshot(lent, ours=(HOME,))
+    assert named(snapshot) == (MINE,)
+    assert named(replace(snapshot, ours=(InstallationId("somebody-else"),))) == ()
+    assert named(replace(snapshot, machines={MINE: machine(1)})) == ()
 
 
 async def test_records_that_could_not_be_read_again_are_not_believed(

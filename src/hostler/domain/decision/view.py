@@ -46,16 +46,17 @@ class HostTerms(Struct, frozen=True, kw_only=True):
 def named(account: AccountSnapshot) -> tuple[MachineId, ...]:
     """Return the machines that are not living and that tags, bindings or hosts' names name."""
     inventory, ours = account.inventory, account.ours
-    if account.capabilities.hosts:
-        holders = {resource.host.holder for resource in _hosts(account) if resource.host.holder}
-        return tuple(sorted({*holders, *account.bindings.values()} - account.machines.keys()))
     unknown = inventory.tagged.keys() - account.machines.keys()
     tags = (
         (machine, inventory.sightings[resource].resource.owner_tag)
         for machine in unknown
         for resource in inventory.tagged[machine]
     )
-    return tuple(sorted({machine for machine, tag in tags if not tag or tag.installation in ours}))
+    found = {machine for machine, tag in tags if not tag or tag.installation in ours}
+    if account.capabilities.hosts:
+        found |= {resource.host.holder for resource in _hosts(account) if resource.host.holder}
+        found |= {*account.bindings.values()}
+    return tuple(sorted(found - account.machines.keys()))
 
 
 def _hosts(account: AccountSnapshot) -> Iterable[Resource]:

@@ -110,11 +110,15 @@ class Checker(Findings):
     # ------------------------------------------------------------ what is decided
 
     def decided(self, shadow: ShadowStore, process: str, fleet: FleetName, made: Decision) -> None:
-        """Note what a process decides, and which counts it knows by then (S3)."""
+        """Note what a process decides, and which counts it knows by then (S3).
+
+        One that stood still decides once more, by what it knew, before it learns who leads.
+        """
         self.commands += len(made.commands)
         shadow.decides(fleet, made.commands, self.now)
         known = shadow.machines
-        if (row := shadow.rows.get(fleet)) is not None and not shadow.is_held_back(fleet):
+        row, judged = shadow.rows.get(fleet), shadow.leads(process, fleet)
+        if row is not None and judged and not shadow.is_held_back(fleet):
             machines = shadow.left_by(fleet, made.commands)
             self.found(invariants.unmade(shadow.fleets[fleet], row, machines, made))
         self.known_counts.decides(process, shadow.fleets[fleet], made.commands, known, self.now)

@@ -107,6 +107,7 @@ class ShadowStore:
     forgotten: tuple[float, float] = (0.0, 0.0)
     runs: set[str] = field(default_factory=set[str])
     ahead: dict[FleetName, float] = field(default_factory=dict[FleetName, float])
+    leaders: dict[FleetName, str] = field(default_factory=dict[FleetName, str])
     lost: bool = False
     fresh: float = FRESH
 
@@ -139,11 +140,12 @@ class ShadowStore:
         if self.bounds is not None:
             self.bounds.spent.clear()
 
-    def led_by(self, fleet: FleetName, ahead: float) -> None:
-        """A fleet is led by an engine whose clock is so many seconds ahead of true time.
+    def led_by(self, fleet: FleetName, process: str, ahead: float) -> None:
+        """A fleet is led by a process whose clock is so many seconds ahead of true time.
 
         By a clock behind that of its last leader, what that one dated began later.
         """
+        self.leaders[fleet] = process
         before, self.ahead[fleet] = self.ahead.get(fleet, ahead), ahead
         if ahead < before - _SKEW and self.bounds is not None:
             theirs = {machine.id for machine in self.living(fleet)}
@@ -159,6 +161,10 @@ class ShadowStore:
         again = (early and before.since != after.since) or after.host not in {None, before.host}
         if again and self.bounds is not None:
             self.bounds.forget(after)
+
+    def leads(self, process: str, fleet: FleetName) -> bool:
+        """Tell whether no other process has taken a fleet since this one did."""
+        return self.leaders.get(fleet, process) == process
 
     def is_held_back(self, fleet: FleetName) -> bool:
         """Tell whether a fleet is paused, protected, or gone from its file to stay."""

@@ -92,7 +92,7 @@ class Recorder:
         if lease.name.startswith("fleet/"):
             self.took()
             fleet = FleetName(lease.name.removeprefix("fleet/"))
-            self.shadow.led_by(fleet, self.ahead())
+            self.shadow.led_by(fleet, self.name, self.ahead())
             self.checker.led_by(fleet, self.name)
             if self.neighbour():
                 self.checker.struck("two_replicas")

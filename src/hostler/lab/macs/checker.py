@@ -57,7 +57,7 @@ from .wipes import FailedWipes
 
 _ID = re.compile(r"/servers/([0-9a-f-]{36})(?:/(\w+))?")
 _REFUSED = 400
-_TOO_LATE = "mac_rename_too_late"
+_COMES_LATE = frozenset({"mac_rename_late", "mac_rename_too_late"})
 _HAD = frozenset({HoldKind.RESERVED, HoldKind.MAINTENANCE})
 """The holds by which a person has a host, and may use it."""
 _COPIES = (STORE_RESTORED, STORE_TWINNED)
@@ -193,7 +193,7 @@ class MacChecker(ScalewayChecker):
             return
         if request.method == "PATCH":
             self._effects.promised(HostId(match[1]))
-        if line.fault == _TOO_LATE:
+        if line.fault in _COMES_LATE:
             self.truth.promise(HostId(match[1]))
 
     def _wiped(self, request: HttpRequest, source: str, line: Line) -> None:

@@ -117,7 +117,7 @@ class GroundTruth:
             self.hosts[host].asked.append(asked)
 
     def promise(self, host: HostId) -> None:
-        """Note that a rename was answered well, and comes later than the consistency delay."""
+        """Note that a rename was answered well, and comes later."""
         if host in self.hosts:
             self.hosts[host].promised = True
 
