@@ -85,12 +85,16 @@ class BoxChoices:
                 yield record
 
     def _is_known(self, record: Host) -> bool:
-        """Tell whether a box is on or off for so long that it is known, and may be switched on."""
+        """Tell whether a box is on or off for so long that it is known, and may be switched on.
+
+        One that is on, and that nothing keeps so, may be about to go off.
+        """
         since = self.truth.now - self._since(record)
         least = self.limits.least_off.total_seconds()
+        stays = self.limits.stay_on or since < self.limits.least_on.total_seconds()
         match self.truth.condition(record.id):
             case Condition.UP:
-                return since > self.settled
+                return since > self.settled and bool(stays)
             case Condition.OFF:
                 return since > self.settled + least and record.power.on is False
             case _:
