@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
+from hostler.frontends.cli.console.options import Whole
 from hostler.lab.simulate.names import INSTANCES, SUMMARIES
 
 if TYPE_CHECKING:
@@ -20,22 +21,22 @@ def simulate(  # noqa: PLR0913 - options of one command
         Parameter(help="; ".join(f"{name}: {summary}" for name, summary in SUMMARIES.items())),
     ] = INSTANCES,
     seeds: Annotated[
-        int | None,
+        Whole | None,
         Parameter(
             help="how many disasters; left out: 100, or --seed alone", validator=Number(gte=1)
         ),
     ] = None,
     seed: Annotated[
-        int | None, Parameter(help="replay this one, or begin with it", validator=Number(gte=0))
+        Whole | None, Parameter(help="replay this one, or begin with it", validator=Number(gte=0))
     ] = None,
     machines: Annotated[
-        int | None, Parameter(help="machines in each fleet", validator=Number(gte=1))
+        Whole | None, Parameter(help="machines in each fleet", validator=Number(gte=1))
     ] = None,
     days: Annotated[
         float | None, Parameter(help="simulated days of each seed", validator=Number(gt=0))
     ] = None,
     jobs: Annotated[
-        int | None, Parameter(help="processes; left out: one a core", validator=Number(gte=1))
+        Whole | None, Parameter(help="processes; left out: one a core", validator=Number(gte=1))
     ] = None,
     bug: Annotated[str, Parameter(help="plant this famous defect; it must be caught")] = "",
     json: Annotated[

@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
+from hostler.frontends.cli.console.options import Whole
+
 from .compose import Composed
 
 TRIALS = ("demo", "simulator", "simulate")
@@ -16,7 +18,7 @@ SIMULATORS = ("simulator", "simulator scaleway", "simulator power")
 """What `simulator` serves; alone it is Scaleway."""
 
 Json = Annotated[bool, Parameter(name="--json", negative=(), help="end with one JSON object")]
-Seed = Annotated[int, Parameter(help="of the faults and all delays")]
+Seed = Annotated[Whole, Parameter(help="of the faults and all delays")]
 
 
 def trials(verb: str = "") -> dict[str, Callable[..., int]]:
@@ -112,7 +114,7 @@ def demo(  # noqa: PLR0913 - options of one command
 
 
 _Port = Annotated[
-    int, Parameter(help="where it listens; 0: any", validator=Number(gte=0, lte=65535))
+    Whole, Parameter(help="where it listens; 0: any", validator=Number(gte=0, lte=65535))
 ]
 _Address = Annotated[str, Parameter(help="a loopback address")]
 _Speed = Annotated[
@@ -122,7 +124,7 @@ _FaultRates = Annotated[
     str, Parameter(help="calm, lively, storm, mac-lively, mac-storm, or a TOML file")
 ]
 _GuestPort = Annotated[
-    int | None,
+    Whole | None,
     Parameter(
         help="let a listener stand at this port of each server's address while its guest is up",
         validator=Number(gte=1, lte=65535),
@@ -139,7 +141,7 @@ _Macs = Annotated[
     ),
 ]
 _SshPort = Annotated[
-    int | None,
+    Whole | None,
     Parameter(
         help="serve SSH on Macs at this port of their addresses; 0: any",
         validator=Number(gte=0, lte=65535),
@@ -158,7 +160,7 @@ _MacSealed = Annotated[
     ),
 ]
 _MacVlanPolls = Annotated[
-    int, Parameter(help="looks before a VLAN is shown, at most", validator=Number(gte=0))
+    Whole, Parameter(help="looks before a VLAN is shown, at most", validator=Number(gte=0))
 ]
 
 
@@ -200,7 +202,7 @@ def scaleway(  # noqa: PLR0913 - options of one command
     )
 
 
-_Count = Annotated[int, Parameter(help="how many there are", validator=Number(gte=1, lte=1000))]
+_Count = Annotated[Whole, Parameter(help="how many there are", validator=Number(gte=1, lte=1000))]
 _Boot = Annotated[
     float,
     Parameter(help="seconds until a machine is up", validator=Number(gte=0, lte=3600)),
@@ -210,7 +212,7 @@ _Shutdown = Annotated[
     Parameter(help="seconds that a system takes to end", validator=Number(gte=0, lte=600)),
 ]
 _SystemPort = Annotated[
-    int,
+    Whole,
     Parameter(
         help="what is open at each machine's address while it is up; 0: any",
         validator=Number(gte=0, lte=65535),

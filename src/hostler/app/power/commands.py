@@ -6,6 +6,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from hostler.frontends.cli.console.guard import guarded
+from hostler.frontends.cli.console.options import Whole
 
 Json = Annotated[bool, Parameter(name="--json", negative=(), help="print JSON")]
 
@@ -20,7 +21,7 @@ def wake_on_lan(
     interface: Annotated[
         str | None, Parameter(help="the network interface that the packets leave by")
     ] = None,
-    port: Annotated[int, Parameter(help="the UDP port: any will do")] = 9,
+    port: Annotated[Whole, Parameter(help="the UDP port: any will do")] = 9,
     json: Json = False,
 ) -> int:
     """Send magic packets to one machine; whether it starts, nobody answers."""
@@ -41,7 +42,7 @@ def ssh_shutdown(  # noqa: PLR0913 - each is an option
         Path | None, Parameter(help="the file of the private key; default: an agent's, ~/.ssh")
     ] = None,
     user: Annotated[str, Parameter(help="the login")] = "root",
-    port: Annotated[int, Parameter(help="the port of its SSH server")] = 22,
+    port: Annotated[Whole, Parameter(help="the port of its SSH server")] = 22,
     command: Annotated[str, Parameter(help="what is run there")] = "sudo -n systemctl poweroff",
     json: Json = False,
 ) -> int:

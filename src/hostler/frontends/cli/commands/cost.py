@@ -15,7 +15,7 @@ from hostler.domain.errors import RequestRefused
 from hostler.domain.policy.demand import Demand
 from hostler.frontends.cli.console.exits import Exit
 from hostler.frontends.cli.console.guard import Guard
-from hostler.frontends.cli.console.options import File, ReadOptions
+from hostler.frontends.cli.console.options import File, ReadOptions, Whole
 from hostler.frontends.cli.console.screen import Screen
 from hostler.frontends.cli.context import Services, open_providers, open_records
 from hostler.frontends.cli.render import tables
@@ -66,12 +66,12 @@ class CostCommand(Struct, frozen=True):
             Literal["recorded", "generated"], Parameter(help="which demand to replay")
         ] = "recorded",
         days: Annotated[
-            int,
+            Whole,
             Parameter(
                 help="how many days of demand to replay, up to now", validator=Number(gte=1, lte=90)
             ),
         ] = 28,
-        seed: Annotated[int, Parameter(help="the seed of generated demand")] = 1,
+        seed: Annotated[Whole, Parameter(help="the seed of generated demand")] = 1,
         price: Annotated[
             float | None,
             Parameter(

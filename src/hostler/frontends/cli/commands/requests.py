@@ -19,7 +19,7 @@ from hostler.domain.model.snapshot import Request
 from hostler.frontends.cli.console.exits import Exit
 from hostler.frontends.cli.console.format import parse_span
 from hostler.frontends.cli.console.guard import Guard
-from hostler.frontends.cli.console.options import File, Name, RequestOptions, whole_number
+from hostler.frontends.cli.console.options import File, Name, RequestOptions, Whole
 from hostler.frontends.cli.console.screen import Screen
 from hostler.frontends.cli.context import Purpose, Services, open_records, standing_of
 from hostler.frontends.cli.render.tables import ink
@@ -59,11 +59,10 @@ class RequestCommands(Struct, frozen=True):
         self,
         file: File,
         size: Annotated[
-            int,
+            Whole,
             Parameter(
                 help="how many machines should be ready",
                 validator=Number(gte=0, lte=fleets.MOST_MACHINES),
-                converter=whole_number,
             ),
         ],
         /,

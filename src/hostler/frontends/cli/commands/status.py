@@ -14,7 +14,7 @@ from hostler.domain.reporting.history import Line
 from hostler.frontends.cli.console.exits import Exit
 from hostler.frontends.cli.console.format import parse_time
 from hostler.frontends.cli.console.guard import Guard
-from hostler.frontends.cli.console.options import File, ReadOptions
+from hostler.frontends.cli.console.options import File, ReadOptions, Whole
 from hostler.frontends.cli.console.screen import Screen
 from hostler.frontends.cli.context import Services, open_providers, open_records
 from hostler.frontends.cli.render import tables
@@ -101,7 +101,7 @@ class StatusCommands(Struct, frozen=True):
         /,
         *,
         last: Annotated[
-            int, Parameter(help="how many events of a fleet to show", validator=Number(gte=1))
+            Whole, Parameter(help="how many events of a fleet to show", validator=Number(gte=1))
         ] = _LATEST,
         options: ReadOptions | None = None,
     ) -> int:

@@ -19,7 +19,7 @@ from hostler.domain.errors import ConfigError
 from hostler.domain.reporting.history import Line
 from hostler.frontends.cli.console.exits import Exit
 from hostler.frontends.cli.console.guard import Guard
-from hostler.frontends.cli.console.options import File, ReadOptions
+from hostler.frontends.cli.console.options import File, ReadOptions, Whole
 from hostler.frontends.cli.console.screen import Screen
 from hostler.frontends.cli.context import Services, open_records, standing_of
 from hostler.frontends.cli.render import tables
@@ -48,7 +48,7 @@ class TopCommand(Struct, frozen=True):
             float, Parameter(help="seconds between updates", validator=Number(gte=0.2))
         ] = 1.0,
         count: Annotated[
-            int | None, Parameter(help="stop after this many updates", validator=Number(gte=1))
+            Whole | None, Parameter(help="stop after this many updates", validator=Number(gte=1))
         ] = None,
         options: ReadOptions | None = None,
     ) -> int:

@@ -20,6 +20,9 @@ def whole_number(_: object, tokens: Sequence[Token]) -> int:
         raise ValueError(f"{tokens[0].value!r} is not a whole number") from None
 
 
+Whole = Annotated[int, Parameter(converter=whole_number)]
+
+
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadOptions:
