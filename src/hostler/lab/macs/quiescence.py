@@ -1,5 +1,6 @@
 """Quiescence: what keeps fleets of Macs from it: hosts that could be taken, hosts on their way."""
 
+from collections import Counter
 from collections.abc import Container, Iterable
 
 from hostler.domain.ids import HostId, MachineId, ResourceId
@@ -68,20 +69,24 @@ def to_people(truth: GroundTruth, shadows: Iterable[ShadowStore]) -> list[HostId
     """Return the hosts of which only people can tell whose they are, and that nobody's machine has.
 
     Their names tell of tenants, and either came later than the consistency delay, so that nothing
-    is proved by them; or a person copied them, of a machine that lives elsewhere or whose store is
-    lost. A name that a person copied of a machine which is over is an orphan like any other.
+    is proved by them; or a person copied them, of a machine that lives elsewhere, whose store is
+    lost, or whose own host still bears it. Any other name that a person copied of a machine which
+    is over is an orphan like all.
     """
     stores = list(shadows)
     living = {m.id: m for one in stores if not one.lost for m in one.living()}
     held = {machine.host for machine in living.values()}
     lost = {one.own for one in stores if one.lost}
+    named = Counter(fact.owner[1].machine for fact in truth.hosts.values() if fact.owner)
+    twice = {machine for machine, hosts in named.items() if hosts > 1}
+    elsewhere = {*living, *twice}
     return [
         host
         for host, fact in truth.hosts.items()
         if host not in held
         and (owner := fact.owner) is not None
         and owner[0] in _TENANT
-        and (_is_late(fact) or (fact.by_person and _is_elsewhere(owner[1], living, lost)))
+        and (_is_late(fact) or (fact.by_person and _is_elsewhere(owner[1], elsewhere, lost)))
     ]
 
 
