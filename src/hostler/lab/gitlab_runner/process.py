@@ -213,7 +213,9 @@ class Plugin:
         """Let it die as by SIGKILL."""
         if self.dead:
             return
-        self.gate.close()
+        self.gate.close(self._cancel)
+
+    def _cancel(self) -> None:
         for task in self._running:
             task.cancel()
 

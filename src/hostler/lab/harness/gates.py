@@ -63,16 +63,27 @@ class Gate:
         What reads the records of a process that stood still in between would come too late. One
         that waits before it tries again is not waited for: the store has nothing of that yet.
         """
-        self._hops += 1
-        if self._writes and not self.dead and self._hops < _HOPS:
-            self._loop.call_soon(self.stop)
-        else:
-            self._hops = 0
+        self._once_noted(self._stand_still)
+
+    def close(self, then: Callable[[], object]) -> None:
+        """Let nothing pass any more; `then` follows once what its store has written is noted.
+
+        What several saves wrote at once stands, though only the first had its answer by then.
+        """
+        self.dead = self._alert = True
+        self._once_noted(then)
+
+    def _stand_still(self) -> None:
+        if not self.dead:
             self._loop.stop_life(self.life)
 
-    def close(self) -> None:
-        """Let nothing pass any more."""
-        self.dead = self._alert = True
+    def _once_noted(self, then: Callable[[], object]) -> None:
+        self._hops += 1
+        if self._writes and self._hops < _HOPS:
+            self._loop.call_soon(self._once_noted, then)
+        else:
+            self._hops = 0
+            then()
 
     def trap(self, trap: Trap) -> None:
         """Let something strike at a call soon."""

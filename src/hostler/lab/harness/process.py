@@ -284,10 +284,8 @@ class Process:
         run = self.incarnation
         if run is None:
             return
-        run.gate.close()
         self.home.loop.resume_life(run.gate.life)
-        if run.task is not None:
-            run.task.cancel()
+        run.gate.close(run.task.cancel if run.task is not None else lambda: None)
 
     async def end(self) -> None:
         """Kill it for good."""

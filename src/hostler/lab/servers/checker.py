@@ -91,16 +91,21 @@ class ServerChecker(ScalewayChecker):
         ]
 
     def reported_of_ending(self) -> list[tuple[Thing, Zone]]:
-        """Return what the program reports of fleets that end, and is not to remove itself."""
+        """Return what the program reports of fleets that end, and is not to remove itself.
+
+        Nor does it ever remove what its store never issued; and what ends adopts nothing.
+        """
         reported = {
             orphan.resource
             for shadow in self._stores()
             for orphan in shadow.orphans.values()
-            if orphan.cls is OrphanClass.UNRECORDED
-            and (row := shadow.rows.get(orphan.fleet)) is not None
+            if (row := shadow.rows.get(orphan.fleet)) is not None
             and (fleet := shadow.fleets.get(orphan.fleet)) is not None
             and row.ends
-            and not fleet.reclaim
+            and (
+                orphan.cls is OrphanClass.UNISSUED
+                or (orphan.cls is OrphanClass.UNRECORDED and not fleet.reclaim)
+            )
         }
         return [one for one in self.things() if one[0].id in reported]
 
