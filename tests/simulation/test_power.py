@@ -43,6 +43,7 @@ PAST_FAILURES = {
     131000040: "hold: a box that was to stay on for two reasons went on for neither",
     131000096: "hold: the same, where two may start at a time",
     131000146: "choice: a box was not taken that was about to go on for its own sake (the judge)",
+    139000455: "L1: none was on where people held all, by a clock that had jumped back (the judge)",
     139000223: "choice: a box was not taken that was about to go off (the judge)",
     131000485: "hold: a box that was told to go on again and again stayed dark (the judge)",
 }
