@@ -31,7 +31,7 @@ def clean_at_once(_: Function) -> Function:
 def off_at_once(_: Function) -> Function:
     """Switch a free box off however short it was on."""
 
-    def goals(snapshot: AccountSnapshot) -> Idle:
+    def goals(snapshot: AccountSnapshot, *_: object) -> Idle:
         hosts = snapshot.hosts.values()
         free = (host for host in hosts if host.condition is HostCondition.FREE)
         return Idle({host.id: HostGoal.OFF for host in free if host.power.on})
