@@ -163,6 +163,7 @@ FAILURES_OF_NEWER_DICE = {
     118000016: "L1: a Mac that was wiped in standby recovered, and was called ready without setup",
     137000046: "S5: what was last seen under a name that a person changed counted as unissued",
     137000870: "L1: a person copied a name that its own host, with no record, still bore (the lab)",
+    137002325: "L2: a claim seemed too late by a clock that was three hours behind (the judge)",
     137000268: "S7: a release was answered well and came late, and a list was empty (the judge)",
     132000023: "L1: an hour of a Mac was to cost what nobody had named (the judge)",
 }

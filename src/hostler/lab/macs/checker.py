@@ -85,7 +85,7 @@ class MacChecker(ScalewayChecker):
         self._failed = FailedWipes()
         self._proofs = Proofs(bound)
         self._effects = Effects(self.truth)
-        self._promptness = Promptness(self.truth)
+        self._promptness = Promptness(self.truth, self.faults)
         self._hidden = 0, 0.0
         self._handling = Handling(self.truth, lambda: self.shadows, self.faults)
 

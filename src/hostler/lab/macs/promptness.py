@@ -1,11 +1,12 @@
 """Promptness: a Mac that a machine waits for is wiped, and wiped again where that failed (L2)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from hostler.domain.ids import HostId, InstallationId
-from hostler.domain.model.machine import Machine
+from hostler.domain.model.machine import CallState, Machine
 from hostler.domain.model.phases import Goal, Phase
+from hostler.domain.model.resource import Stage
 from hostler.lab.checks.lag import Lag
 from hostler.simulators.scaleway.state.mac_records import MacStatus
 from hostler.testing.invariants import Found
@@ -20,9 +21,10 @@ _STANDS = frozenset({MacStatus.READY, MacStatus.ERROR})
 
 @dataclass(slots=True)
 class Promptness:
-    """For how long machines wait for a wipe that nobody asks for."""
+    """For how long machines wait for a wipe that nobody asks for; `faults` are what struck."""
 
     truth: GroundTruth
+    faults: Mapping[str, int]
     lag: Lag = field(default_factory=lambda: Lag(BOUNDS))
 
     def check(self, own: InstallationId, alone: Iterable[Machine], passed: float) -> Found:
@@ -37,9 +39,16 @@ class Promptness:
         if mac is None or mac.displayed or mac.status not in _STANDS:
             return False
         fact = self.truth.hosts[HostId(mac.id)]
-        if fact.late >= fact.named:  # somebody else may use it: nothing is to be done
-            return False
+        if fact.late >= fact.named or self._seems_late(machine):
+            return False  # somebody else may use it: nothing is to be done
         owner = fact.owner
         mine = owner is not None and (owner[0], owner[1].machine) == ("pending", machine.id)
         unwiped = mac.status is MacStatus.ERROR or not self.truth.is_clean(HostId(mac.id))
         return mine and unwiped
+
+    def _seems_late(self, machine: Machine) -> bool:
+        """Tell whether a claim came too late by its host's date and an engine's wrong clock."""
+        claims = (one for one in machine.asked if one.aim is Stage.PENDING)
+        return self.faults["clock_jump"] > 0 and any(
+            one.call_state is CallState.LAPSED for one in claims
+        )
