@@ -94,16 +94,14 @@ class _Goals:
 
     def all(self) -> Idle:
         free = {host.id: host for host in self.snapshot.hosts.values() if self._is_free(host)}
+        stays = frozenset(self._stays(free.values()))
         for host in free.values():
-            if self._goes_off(host):
+            if host.id not in stays and self._goes_off(host):
                 self.found[host.id] = HostGoal.OFF
         for host in free.values():
             if host.power.cycle is HostGoal.ON or host.held_as(self.snapshot.now) is HoldKind.ON:
                 self._start(host)
-        stays = frozenset(self._stays(free.values()))
         for id_ in sorted(stays):
-            if self.found.get(id_) is HostGoal.OFF:
-                del self.found[id_]
             self._start(free[id_])
         for host in free.values():
             if _is_due(host, self.limits, self.snapshot.now) and not host.is_barred(

@@ -45,7 +45,7 @@ def decide_hosts(snapshot: AccountSnapshot) -> tuple[HostTransition, ...]:
     hosts = (snapshot.hosts[host] for host in sorted(snapshot.hosts))
     moved = [_decided(host, snapshot) for host in hosts if host.id not in snapshot.moving_hosts]
     stand = {transition.host.id: transition.host for transition in moved}
-    blocked = (one.host.id for one in moved if _blocker(one, HostGoal.ON, snapshot))
+    blocked = (m.host.id for m in moved if m.stands and _blocker(m, HostGoal.ON, snapshot))
     known = replace(snapshot, hosts={**snapshot.hosts, **stand})
     aims = idle.goals(known, frozenset(blocked))
     aimed = (_aimed(one, aims, snapshot) if one.stands else one for one in moved)

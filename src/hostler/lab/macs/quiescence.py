@@ -79,14 +79,14 @@ def to_people(truth: GroundTruth, shadows: Iterable[ShadowStore]) -> list[HostId
     lost = {one.own for one in stores if one.lost}
     named = Counter(fact.owner[1].machine for fact in truth.hosts.values() if fact.owner)
     twice = {machine for machine, hosts in named.items() if hosts > 1}
-    elsewhere = {*living, *twice}
+    borne = living.keys() | twice
     return [
         host
         for host, fact in truth.hosts.items()
         if host not in held
         and (owner := fact.owner) is not None
         and owner[0] in _TENANT
-        and (_is_late(fact) or (fact.by_person and _is_elsewhere(owner[1], elsewhere, lost)))
+        and (_is_late(fact) or (fact.by_person and _is_elsewhere(owner[1], borne, lost)))
     ]
 
 
@@ -94,8 +94,8 @@ def _is_late(fact: Fact) -> bool:
     return fact.late >= fact.named
 
 
-def _is_elsewhere(tag: OwnerTag, living: Container[MachineId], lost: Container[str]) -> bool:
-    return tag.machine in living or tag.installation in lost
+def _is_elsewhere(tag: OwnerTag, borne: Container[MachineId], lost: Container[str]) -> bool:
+    return tag.machine in borne or tag.installation in lost
 
 
 def left_of(machine: Machine, truth: GroundTruth) -> set[ResourceId]:

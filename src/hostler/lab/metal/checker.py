@@ -8,15 +8,13 @@ power  boxes are switched no oftener, and no more at a time, than their limits a
 """
 
 from collections.abc import Iterator, Mapping
-from datetime import datetime
-from math import inf
 
 from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId, ResourceId, Zone
 from hostler.domain.model.calls import Call, Shows
 from hostler.domain.model.capabilities import Cleaning
 from hostler.domain.model.commands import Decision, Event
 from hostler.domain.model.fleet import Fleet
-from hostler.domain.model.hold import HoldKind
+from hostler.domain.model.hold import Hold, HoldKind
 from hostler.domain.model.host import Host, HostCondition, host_of
 from hostler.domain.model.machine import CallState, Machine
 from hostler.domain.model.phases import Goal, Phase
@@ -41,6 +39,7 @@ from .ground_truth import MetalTruth
 from .holds import Cycles, Switched
 from .limits import Limits
 from .sightings import Sightings
+from .strikes import Strikes
 
 BOXES: Listed = {"server": ("boxes",), "host": ("boxes",)}
 """What must be listed for somebody to know all boxes of a rack."""
@@ -58,9 +57,6 @@ _OTHERWISE: Mapping[tuple[Phase, Condition | None], str] = {
 _LEFT_OFF = "its box is off, and nothing is done for it"
 LATE = dict.fromkeys((*_OTHERWISE.values(), _LEFT_OFF), 300.0)
 """How long, in seconds in which its zone was listed, a record may lag behind the rack."""
-_IDLE = frozenset({HostCondition.FREE, HostCondition.QUARANTINED})
-_NOT_CLEANED = "it could not be cleaned"
-_NOT_ON = "it was not seen on after it was switched on"
 
 
 class MetalChecker(Checker):
@@ -88,8 +84,7 @@ class MetalChecker(Checker):
             rack_of=self.rack_of,
             join_late=self.join_late,
         )
-        self._struck_at = dict[HostId, tuple[int, float]]()
-        self._to_go_on = dict[tuple[InstallationId, HostId], datetime | None]()
+        self._strikes = Strikes(self._sightings, self.faults)
         self._switched = dict[InstallationId, Switched]()
         self._cycles = dict[InstallationId, Cycles]()
         self._wear = dict[InstallationId, Wear]()
@@ -251,36 +246,14 @@ class MetalChecker(Checker):
         self._is_alone(machine)
 
     def host_saved(self, shadow: ShadowStore, host: Host) -> None:
-        """Check a host's record: what counts against it as uncleanable was listed as failed.
-
-        What counts as one that does not go on was asked to.
-        """
+        """Check a host's record: what counts against it, how often it went on, and its cycles."""
         super().host_saved(shadow, host)
-        strikes, at = self._struck_at.get(host.id, (0, -inf))
-        is_struck = host.health.strikes > strikes and host.error == _NOT_CLEANED
-        dark = host.health.strikes > strikes and host.error == _NOT_ON
-        if dark and self._is_left_off(host, self._to_go_on.get((shadow.own, host.id))):
-            text = f"{host.id} counts as one that does not go on, and nobody asked it to"
-            self._wrong("S4", text, host.machine)
-        self._to_go_on[shadow.own, host.id] = host.power.begun
-        if is_struck and self._sightings.last(host.id, Condition.FAILED) <= at:
-            text = f"{host.id} counts as one that could not be cleaned, and nothing failed"
-            self._wrong("S4", text, host.machine)
-        self._struck_at[host.id] = host.health.strikes, self.now if is_struck else at
+        self.found(self._strikes.saved(shadow.own, host, self.now))
         if not any(self.faults[fault] for fault in _OLDER):
             wear = self._wear.setdefault(shadow.own, Wear())
             self.found(wear.saved(host, self.truth.times(host.id, Condition.STARTING)))
             cycles = self._cycles.setdefault(shadow.own, Cycles(self.truth))
             self.found(cycles.saved(host))
-
-    def _is_left_off(self, host: Host, since: datetime | None) -> bool:
-        """Tell whether nobody asked a host that nobody has to go on, though it is to since then.
-
-        Nobody can say so once a clock jumped.
-        """
-        if since is None or host.condition not in _IDLE or self.faults["clock_jump"]:
-            return False
-        return not any(one.shows is Shows.POWER and one.at >= since for one in host.asked)
 
     def _is_alone(self, machine: Machine) -> None:
         for shadow in self.shadows:
@@ -388,19 +361,19 @@ class MetalChecker(Checker):
         """A box that nobody has is off in the end, unless it is left alone for its failures."""
         for box, host in self._boxes(shadow):
             nobodys = box not in shadow.bindings and self._is_usable(box, host)
+            hold = self._lasting_hold(host)
             if (
                 nobodys
-                and not self._may_stay_on(host)
+                and (hold is None or hold.kind is not HoldKind.ON)
                 and self.truth.condition(box) is not Condition.OFF
             ):
                 text = f"{box} is nobody's, and {self.truth.condition(box)}"
                 return (Violation(invariant="L1", text=text),)
         return ()
 
-    def _may_stay_on(self, host: Host | None) -> bool:
-        """Tell whether an engine whose clock jumped back may hold a box on: its own time counts."""
-        hold = host.hold if host is not None else None
-        return bool(self.faults["clock_jump"]) and hold is not None and hold.kind is HoldKind.ON
+    def _lasting_hold(self, host: Host | None) -> Hold | None:
+        """Return the hold by which an engine whose clock jumped back may still go: its own time."""
+        return host.hold if host is not None and self.faults["clock_jump"] else None
 
 
 def _is_wanted_on(machine: Machine) -> bool:

@@ -6,7 +6,7 @@ L1  of those that nobody has so many are on as are to stay on, and those that sh
 
 from hostler.domain.ids import HostId
 from hostler.domain.model.fleet import Fleet
-from hostler.domain.model.host import Host, HostCondition
+from hostler.domain.model.host import HostCondition
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition
 from hostler.lab.checks.shadow_store import ShadowStore
@@ -51,7 +51,9 @@ class PowerChecker(MetalChecker):
         usable = [
             box
             for box, host in self._boxes(shadow)
-            if box not in shadow.bindings and self._is_usable(box, host) and not self._is_held(host)
+            if box not in shadow.bindings
+            and self._is_usable(box, host)
+            and self._lasting_hold(host) is None
         ]
         free = [box for box in usable if self._is_free(shadow, box)]
         on = [box for box in usable if self.truth.condition(box) is not Condition.OFF]
@@ -66,10 +68,6 @@ class PowerChecker(MetalChecker):
     def _is_free(self, shadow: ShadowStore, box: HostId) -> bool:
         host = shadow.hosts.get(box)
         return host is not None and host.condition is HostCondition.FREE
-
-    def _is_held(self, host: Host | None) -> bool:
-        """Tell whether somebody may hold a box still, by an engine whose clock jumped back."""
-        return host is not None and host.hold is not None and self.faults["clock_jump"] > 0
 
     def _is_exercised(self, box: HostId) -> bool:
         """Tell whether a box may be on for a while, to show that it still starts."""

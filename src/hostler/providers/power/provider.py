@@ -48,7 +48,7 @@ _CONDITIONS = {
 _LONGEST = 500
 """Characters that are kept of what an endpoint says; what is whole and true of one is shorter."""
 _PASSED_OVER = 5
-"""For so many observations a box that had all the time and did not answer is asked last."""
+"""For so many observations a box that may have taken the time of others is asked last."""
 _HARMLESS = frozenset({PowerAction.ON})
 _ACTIONS = {f"{what}.{action}": action for what in ("box", "host") for action in PowerAction}
 
@@ -168,8 +168,8 @@ class PowerBoxes:
         """Ask these boxes at the same time; return what each answered, by their names in order.
 
         At an endpoint that several share they wait for each other, and there may not be time for
-        all: the next observation begins where this one came to nobody's answer. One that had all
-        the time it wanted is asked last for a while: it may have taken the time of all others.
+        all: the next observation begins where this one came to nobody's answer. One that was asked
+        before others and did not answer may have taken their time: it is asked last for a while.
         """
         ordered = sorted(names)
         first = bisect_left(ordered, self._next)
@@ -178,9 +178,10 @@ class PowerBoxes:
             tasks = {name: group.create_task(self._ask(name)) for name in turns}
         readings = {name: task.result() for name, task in tasks.items()}
         unknown = [name for name in turns if readings[name].state is PowerState.UNKNOWN]
-        had_its_turn = bool(unknown[1:]) and unknown[0] in {turns[0], *self._silent}
-        self._silent = {n: left - 1 for n, left in self._silent.items() if left > 1}
-        self._silent |= dict.fromkeys(unknown[:had_its_turn], _PASSED_OVER)
+        hides = len(unknown) > 1 and unknown[0] in {turns[0], *self._silent}
+        self._silent = {name: left - 1 for name, left in self._silent.items() if left > 1}
+        if hides:
+            self._silent[unknown[0]] = _PASSED_OVER
         self._next = next((name for name in unknown if name not in self._silent), self._next)
         return {name: readings[name] for name in ordered}
 
