@@ -261,6 +261,19 @@ async def test_boxes_that_hang_hide_the_others_once_in_a_while_only() -> None:
     assert after[-1] == set(), "who answers again is known again"
 
 
+@pytest.mark.looptime
+async def test_a_box_that_hung_once_is_asked_in_its_turn_again() -> None:
+    """Whoever is asked last where there is never time for all would be unknown for ever."""
+    clock = SimClock(asyncio.get_running_loop())
+    outlets = guests(clock, 15, timedelta(seconds=1.5))
+    outlets[0].befall(PowerFault.HUNG)
+    ways = [Ways({"vm": FakePower(outlet, OUTLET)}, order("vm")) for outlet in outlets]
+    boxes = PowerBoxes(rack_of(*(box(f"vm-{n:02}", way) for n, way in enumerate(ways))), clock)
+    seen = [await unknown(boxes) for _ in range(12)]
+    assert all(seen), "there is no time for all of them"
+    assert not seen[0].intersection(*seen)
+
+
 class Buggy(FakePower):
     """A method of a package that breaks the port's promise never to raise."""
 
