@@ -271,3 +271,11 @@ def test_machine_that_was_woken_before_the_clock_jumped_back_was_not_in_standby_
     assert not after.woken
     assert max(fact.at for fact in after.facts) <= BEGIN
     assert present(after, BEGIN) is after
+
+
+def test_pause_after_a_refusal_is_no_longer_because_the_clock_jumped_back() -> None:
+    """It lasted until the clock had caught up, up to ten minutes: a server stayed off for them."""
+    refused = asked(POWER_ON, BEGIN + 5 * MIN, call_state=CallState.REFUSED)
+    after = present(replace(machine(1), asked=(refused,), retry_at=BEGIN + 6 * MIN), BEGIN)
+    assert after.retry_at == BEGIN + MIN
+    assert present(after, BEGIN) is after

@@ -289,6 +289,14 @@ def test_times_of_a_box_that_lie_in_the_future_are_brought_back() -> None:
     assert without_future(known, BEGIN) is known
 
 
+def test_waits_of_a_box_are_no_longer_because_the_clock_jumped_back() -> None:
+    later = BEGIN + timedelta(hours=2)
+    host = replace(record(since=later), retry_at=later + 60 * S)
+    known = without_future(host.with_health(quarantined_until=later + timedelta(days=1)), BEGIN)
+    assert known.retry_at == BEGIN + 60 * S
+    assert known.health.quarantined_until == BEGIN + timedelta(days=1)
+
+
 def test_cycle_brings_the_times_of_a_box_back() -> None:
     host = record(condition=HostCondition.FREE, since=BEGIN + timedelta(hours=2))
     snapshot = replace(hosts_snapshot(host, box()), capabilities=metal())

@@ -26,3 +26,10 @@ def test_what_was_brought_back_is_not_brought_back_again() -> None:
     past = caught_up((LATER, LATER + S), BEGIN)
     assert past is not None
     assert caught_up((past(LATER), past(LATER + S)), BEGIN) is None
+
+
+def test_wait_is_as_long_as_it_was_when_the_newest_of_these_times_was_recorded() -> None:
+    past = caught_up((LATER, LATER + S, BEGIN - MIN), BEGIN)
+    assert past is not None
+    assert past.deadline(LATER + S + MIN) == BEGIN + MIN
+    assert past.deadline(None) is None

@@ -399,6 +399,7 @@ def without_future(host: Host, now: datetime) -> Host:
         host,
         since=past(host.since),
         unknown_since=past(host.unknown_since),
+        retry_at=past.deadline(host.retry_at),
         power=replace(
             power,
             since=past(power.since),
@@ -408,7 +409,9 @@ def without_future(host: Host, now: datetime) -> Host:
         ),
         asked=tuple(replace(a, at=past(a.at), closed=past(a.closed)) for a in host.asked),
     )
-    known = known.with_health(missing=past(missing)).with_cleaning(
+    quarantined = past.deadline(host.health.quarantined_until)
+    known = known.with_health(missing=past(missing), quarantined_until=quarantined)
+    known = known.with_cleaning(
         wiping=past(cleaned.wiping), wiped=past(cleaned.wiped), cleaned=past(cleaned.cleaned)
     )
     dated = replace(key, at=past(key.at)) if key else None

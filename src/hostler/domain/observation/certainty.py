@@ -36,6 +36,7 @@ def present(machine: Machine, now: datetime) -> Machine:
         machine.with_health(doubt=doubt, was_ready=past(health.was_ready)),
         since=past(machine.since),
         unknown_since=past(machine.unknown_since),
+        retry_at=past.deadline(machine.retry_at),
         asked=tuple(replace(a, at=past(a.at), closed=past(a.closed)) for a in machine.asked),
         facts=tuple(replace(fact, at=past(fact.at)) for fact in machine.facts),
         places=tuple(

@@ -26,6 +26,11 @@ class CaughtUp(Struct, frozen=True):
         """Return the time itself, or what it is now where it lay in the future."""
         return None if at is None else self.by.get(at, at)
 
+    def deadline(self, at: datetime | None) -> datetime | None:
+        """Return the end of a wait, as far ahead of now as it was of the newest of these times."""
+        newest = max(self.by)
+        return None if at is None else at - (newest - self.by[newest])
+
 
 def caught_up(times: Iterable[datetime | None], now: datetime) -> CaughtUp | None:
     """Return what becomes of a record's times, or None where none of them is to come."""
