@@ -26,11 +26,20 @@ def has(**known: object) -> Machine:
     return replace(OWNER, places=(Place(slot=SERVER, bound=ONE.id, known=(one,)),))
 
 
-def decides(of: Machine, *, sees: bool, **inventory: Mapping[object, datetime]) -> Snapshot:
+def decides(
+    of: Machine,
+    *,
+    sees: bool,
+    counted_from: datetime = BEGIN,
+    **inventory: Mapping[object, datetime],
+) -> Snapshot:
     sightings = {ONE.id: Sighting(ONE, BEGIN)} if sees else {}
     seen = replace(Inventory(sightings=sightings, whole=WHOLE), **inventory)
     facts = SimpleNamespace(
-        inventory=seen, machines=(of,), capabilities=SimpleNamespace(host_kind="server")
+        inventory=seen,
+        machines=(of,),
+        capabilities=SimpleNamespace(host_kind="server"),
+        counted_from=counted_from,
     )
     return cast("Snapshot", cast("object", facts))
 
@@ -51,6 +60,13 @@ def test_what_was_known_is_known_until_a_newer_listing_or_a_look_at_it_lacks_it(
     assert judged(has(), whole={**WHOLE, (ZONE, "volume"): newer}) == ["look first"]
     assert not judged(has(), missing={ONE.id: newer})
     assert not Remembered().check(decides(has(), sees=False)), "it never was known"
+
+
+def test_of_what_was_known_before_a_jump_of_the_clock_nothing_is_said() -> None:
+    """Only a look at itself had shown it, and no listing of all since: servers 161001188."""
+    judge = Remembered()
+    assert not judge.check(decides(has(), sees=True, whole={}))
+    assert not judge.check(decides(has(), sees=False, whole={}, counted_from=BEGIN + 1 * S))
 
 
 @pytest.mark.parametrize("past", [{"removed": BEGIN}, {"absent": BEGIN}, {"deleted": True}])

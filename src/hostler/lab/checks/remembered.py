@@ -1,6 +1,7 @@
 """Remembered: what was observed stays known until a listing of all lacks it, or a look at itself.
 
-A listing that failed, or was cut short, says nothing against what it lacks.
+A listing that failed, or was cut short, says nothing against what it lacks. Where an engine takes
+over, or its clock jumps, it forgets everything that was observed.
 """
 
 from collections.abc import Iterator
@@ -24,10 +25,14 @@ class Remembered:
     known: dict[ResourceId, datetime | None] = field(
         default_factory=dict[ResourceId, datetime | None]
     )
+    counted_from: datetime | None = None
 
     def check(self, snapshot: Snapshot) -> Found:
         """Judge what a decision knows by what the last one knew."""
         inventory = snapshot.inventory
+        if snapshot.counted_from != self.counted_from:
+            self.known.clear()
+            self.counted_from = snapshot.counted_from
         for machine in snapshot.machines:
             for resource, zone, kind in _has(machine, snapshot.capabilities.host_kind):
                 newest = inventory.whole.get((zone, kind))
