@@ -219,7 +219,8 @@ def test_plan_of_a_host_in_quarantine_says_until_when_and_why() -> None:
 
 def test_plan_of_a_host_that_is_tried_again_says_when() -> None:
     retry_at = BEGIN + timedelta(minutes=4)
-    host = record(goal=HostGoal.CLEAN, condition=HostCondition.DIRTY, retry_at=retry_at)
+    tried = {"retry_since": BEGIN, "retry_at": retry_at}
+    host = record(goal=HostGoal.CLEAN, condition=HostCondition.DIRTY, **tried)
     (found,) = planned_hosts(hosts_snapshot(host, box("wiping")), Still())
     assert found.next == Next(kind="wait", detail="another try", at=retry_at)
 

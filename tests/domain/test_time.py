@@ -275,7 +275,7 @@ def test_machine_that_was_woken_before_the_clock_jumped_back_was_not_in_standby_
 
 def test_pause_after_a_refusal_is_no_longer_because_the_clock_jumped_back() -> None:
     """It lasted until the clock had caught up, up to ten minutes: a server stayed off for them."""
-    refused = asked(POWER_ON, BEGIN + 5 * MIN, call_state=CallState.REFUSED)
-    after = present(replace(machine(1), asked=(refused,), retry_at=BEGIN + 6 * MIN), BEGIN)
-    assert after.retry_at == BEGIN + MIN
+    since = BEGIN + 5 * MIN
+    after = present(replace(machine(1), retry_since=since, retry_at=since + MIN), BEGIN)
+    assert (after.retry_since, after.retry_at) == (BEGIN, BEGIN + MIN)
     assert present(after, BEGIN) is after

@@ -152,7 +152,8 @@ def test_a_try_that_comes_after_the_end_of_its_start_is_not_what_comes_next(caps
     services = InMemory()
     now = services.clock_.at
     begun = now + timedelta(minutes=1) - FLEET.timers.start
-    late = made(1, Phase.STARTING, since=begun, retry_at=now + timedelta(minutes=4))
+    retry_at = now + timedelta(minutes=4)
+    late = made(1, Phase.STARTING, since=begun, retry_since=now, retry_at=retry_at)
     run(fill(services.store_, late))
     explained = cli(services, capsys, "explain", str(FILE), FIRST, "--json").json
     assert explained["next"]["kind"] == "move"

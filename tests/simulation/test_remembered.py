@@ -26,21 +26,20 @@ def has(**known: object) -> Machine:
     return replace(OWNER, places=(Place(slot=SERVER, bound=ONE.id, known=(one,)),))
 
 
-def decides(
-    of: Machine,
-    *,
-    sees: bool,
-    counted_from: datetime = BEGIN,
-    **inventory: Mapping[object, datetime],
-) -> Snapshot:
+def decides(of: Machine, *, sees: bool, **inventory: Mapping[object, datetime]) -> Snapshot:
     sightings = {ONE.id: Sighting(ONE, BEGIN)} if sees else {}
     seen = replace(Inventory(sightings=sightings, whole=WHOLE), **inventory)
     facts = SimpleNamespace(
         inventory=seen,
         machines=(of,),
         capabilities=SimpleNamespace(host_kind="server"),
-        counted_from=counted_from,
+        counted_from=BEGIN,
     )
+    return cast("Snapshot", cast("object", facts))
+
+
+def after_a_jump(snapshot: Snapshot) -> Snapshot:
+    facts = SimpleNamespace(**{**vars(snapshot), "counted_from": BEGIN + 1 * S})
     return cast("Snapshot", cast("object", facts))
 
 
@@ -66,7 +65,7 @@ def test_of_what_was_known_before_a_jump_of_the_clock_nothing_is_said() -> None:
     """Only a look at itself had shown it, and no listing of all since: servers 161001188."""
     judge = Remembered()
     assert not judge.check(decides(has(), sees=True, whole={}))
-    assert not judge.check(decides(has(), sees=False, whole={}, counted_from=BEGIN + 1 * S))
+    assert not judge.check(after_a_jump(decides(has(), sees=False, whole={})))
 
 
 @pytest.mark.parametrize("past", [{"removed": BEGIN}, {"absent": BEGIN}, {"deleted": True}])

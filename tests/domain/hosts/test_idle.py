@@ -12,12 +12,13 @@ from hostler.domain.model.hold import Hold, HoldKind
 from hostler.domain.model.host import Host, HostCondition, HostGoal, HostPower
 from hostler.domain.model.resource import Condition
 from hostler.domain.model.snapshot import AccountSnapshot
+from hostler.domain.policy.remediation import PAUSES
 from hostler.testing.fakes.metal import metal
 from hostler.testing.scenes.builders import BEGIN, FLEET, S
 from hostler.testing.scenes.hosts import account_snapshot, box, record
 
 FIRST, SECOND = HostId("host-1"), HostId("host-2")
-HOUR = timedelta(hours=1)
+MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 ONE_BY_ONE = (PowerLimits(parallel_starts=1), PowerLimits(start_gap=30 * S))
 
 
@@ -62,6 +63,18 @@ def test_one_that_a_person_wants_on_goes_before_those_that_are_to_stay_on(
     hosts = off(FIRST), off(SECOND, HoldKind.ON)
     snapshot = seen_off(*hosts, limits=replace(limits, stay_on=2))
     assert goals(snapshot) == {FIRST: None, SECOND: HostGoal.ON}
+
+
+def test_one_that_did_not_go_on_is_left_alone_for_a_while() -> None:
+    wanted = PowerLimits(stay_on=1)
+    host, now = off(FIRST), BEGIN
+    while not host.health.strikes:
+        (found,) = decide_hosts(seen_off(host, limits=wanted, now=now))
+        host, now = found.host, now + MINUTE
+        assert now < BEGIN + HOUR
+    struck, pause = now - MINUTE, PAUSES[0]
+    assert goals(seen_off(host, limits=wanted, now=struck + pause / 2)) == {FIRST: None}
+    assert goals(seen_off(host, limits=wanted, now=struck + pause)) == {FIRST: HostGoal.ON}
 
 
 @pytest.mark.parametrize("wanted", [PowerLimits(exercise=HOUR), PowerLimits(stay_on=1)])

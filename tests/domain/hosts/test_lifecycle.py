@@ -13,6 +13,7 @@ from hostler.domain.model.machine import RETIRE, Asked, CallState, Machine
 from hostler.domain.model.phases import Phase, Reason
 from hostler.domain.model.resource import Condition, Resource, Stage
 from hostler.domain.model.snapshot import AccountSnapshot, HostTransition
+from hostler.domain.observation.ready import is_paused
 from hostler.testing.scenes.builders import BEGIN
 from hostler.testing.scenes.fields import with_fields
 from hostler.testing.scenes.hosts import (
@@ -325,7 +326,7 @@ def test_a_host_that_is_in_error_after_a_wipe_that_nobody_saw_has_failed_it(
     host = record(goal=HostGoal.CLEAN, asked=(call(WIPE, call_state),))
     struck = decided(hosts_snapshot(host, FAILED, now=LATER)).host
     assert struck.health.strikes == strikes
-    assert (struck.retry_at is not None) == (strikes > 0), "the next wipe waits"
+    assert is_paused(struck, LATER) == (strikes > 0), "the next wipe waits"
 
 
 def test_the_hosts_own_wipe_counts_when_it_is_seen() -> None:

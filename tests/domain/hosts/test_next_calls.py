@@ -44,9 +44,10 @@ class Planner:
     ("fields", "allowed"),
     [
         ({}, True),
-        ({"retry_at": LATER + SECOND}, False),
-        ({"retry_at": LATER}, True),
-        ({"retry_at": LATER + timedelta(days=1)}, True),
+        ({"retry_since": BEGIN, "retry_at": LATER + SECOND}, False),
+        ({"retry_since": BEGIN, "retry_at": LATER + timedelta(days=1)}, False),
+        ({"retry_since": BEGIN, "retry_at": LATER}, True),
+        ({"retry_since": LATER + SECOND, "retry_at": LATER + timedelta(days=1)}, True),
         ({"unknown_since": BEGIN}, False),
         ({"unknown_since": BEGIN - SECOND}, True),
         ({"asked": (call("mac.reinstall"),)}, False),
@@ -57,7 +58,7 @@ class Planner:
 def test_a_call_waits_for_pauses_observations_and_what_is_unsure(
     fields: dict[str, object], allowed: bool
 ) -> None:
-    """A pause of a day was set before the clock jumped back: it counts for nothing."""
+    """A pause that began in the future was set before the clock jumped back: it is none."""
     made = host_allowed(
         record(**fields), HostGoal.CLEAN, box(), Times(BEGIN, LATER), Planner()
     ).calls

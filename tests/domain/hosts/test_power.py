@@ -291,10 +291,12 @@ def test_times_of_a_box_that_lie_in_the_future_are_brought_back() -> None:
 
 def test_waits_of_a_box_are_no_longer_because_the_clock_jumped_back() -> None:
     later = BEGIN + timedelta(hours=2)
-    host = replace(record(since=later), retry_at=later + 60 * S)
+    host = replace(record(since=later), retry_since=later, retry_at=later + 60 * S)
     known = without_future(host.with_health(quarantined_until=later + timedelta(days=1)), BEGIN)
-    assert known.retry_at == BEGIN + 60 * S
+    assert (known.retry_since, known.retry_at) == (BEGIN, BEGIN + 60 * S)
     assert known.health.quarantined_until == BEGIN + timedelta(days=1)
+    alone = replace(record(since=BEGIN), retry_since=later, retry_at=later + 60 * S)
+    assert without_future(alone, BEGIN).retry_at == BEGIN + 60 * S
 
 
 def test_cycle_brings_the_times_of_a_box_back() -> None:

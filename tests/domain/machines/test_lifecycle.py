@@ -453,7 +453,8 @@ def test_an_error_of_a_ready_machine_ends_with_what_it_was_about() -> None:
     scene.reconcile()
     refused = "server.terminate: 409 transient_state"
     later = scene.now + 5 * S
-    scene.keep(replace(scene.the(), error=refused, tries=1, retry_at=later))
+    tried = replace(scene.the(), error=refused, tries=1)
+    scene.keep(replace(tried, retry_since=scene.now, retry_at=later))
     scene.vanish(extra.id)
     scene.later(2 * S)
     scene.observe()

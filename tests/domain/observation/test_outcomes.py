@@ -17,8 +17,8 @@ from hostler.domain.observation.outcomes import (
     apply_outcome,
     apply_to_resources,
     planned,
+    with_failures,
 )
-from hostler.domain.observation.ready import LONGEST_PAUSE
 from hostler.testing.fakes.planner import ADDRESS, MAKE_SERVER, REMOVE_ADDRESS, SERVER
 from hostler.testing.scenes.builders import BEGIN, ZONE, S, address, machine, server
 from hostler.testing.scenes.fleet import Scene
@@ -123,6 +123,7 @@ def test_what_was_not_found_is_missing_until_an_answer_says_that_it_was_removed(
 def test_success_forgets_earlier_trouble() -> None:
     entry = apply_outcome(apply_outcome(EMPTY, TELL, UNKNOWN, NOW), TELL, Done(), NOW + 9 * S)
     assert (entry.tries, entry.retry_at, entry.unknown_since, entry.error) == (0, None, None, "")
+    assert entry.retry_since is None
 
 
 # ---------------------------------------------------------------- refused, unknown
@@ -255,7 +256,8 @@ def test_first_call_is_for_the_address_and_each_call_is_the_next_attempt_of_its_
 def test_pause_is_kept_to_its_end() -> None:
     scene = Scene()
     scene.observe()
-    paused = replace(EMPTY, retry_at=scene.now + 1 * S, error="server.make: busy")
+    pause = {"retry_since": scene.now, "retry_at": scene.now + 1 * S}
+    paused = replace(EMPTY, **pause, error="server.make: busy")
     assert ready(scene, paused) == Ready(
         waits="another try: server.make: busy", at=scene.now + 1 * S
     )
@@ -266,7 +268,32 @@ def test_pause_is_kept_to_its_end() -> None:
 def test_pause_from_a_clock_that_jumped_back_since_is_no_pause() -> None:
     scene = Scene()
     scene.observe()
-    assert ready(scene, replace(EMPTY, retry_at=scene.now + LONGEST_PAUSE + 1 * S)).calls
+    future = scene.now + 1 * S
+    assert ready(scene, replace(EMPTY, retry_since=future, retry_at=future + 1 * S)).calls
+
+
+def test_pause_lasts_for_as_long_as_the_provider_asks_for() -> None:
+    """One of over ten minutes was taken for another clock's, and the call was made at once."""
+    scene = Scene()
+    scene.observe()
+    (call, *_) = ready(scene, EMPTY).calls
+    for asked_for in (timedelta(hours=1), timedelta(days=9)):
+        busy = apply_outcome(EMPTY, call, refused(Refusal.BUSY, asked_for), scene.now)
+        assert not ready(scene, busy).calls
+        scene.later(3599 * S)
+        assert not ready(scene, busy).calls
+        scene.later(2 * S)
+        assert ready(scene, busy).calls, "and no longer than an hour"
+
+
+def test_of_the_failures_of_a_cleaning_the_longest_pause_stands_from_its_beginning() -> None:
+    short = replace(EMPTY, tries=2, retry_since=NOW, retry_at=NOW + 1 * S, error="a")
+    long = replace(EMPTY, tries=1, retry_since=NOW + 2 * S, retry_at=NOW + 9 * S, error="b")
+    none = replace(EMPTY, error="a")
+    after = with_failures(EMPTY, [none, long, short])
+    assert (after.retry_since, after.retry_at) == (long.retry_since, long.retry_at)
+    assert (after.tries, after.error) == (2, "a; b")
+    assert with_failures(short, []) is short
 
 
 @pytest.mark.parametrize(("seen_at", "may"), [(None, False), (-1, False), (0, False), (1, True)])

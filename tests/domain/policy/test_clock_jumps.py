@@ -28,8 +28,10 @@ def test_what_was_brought_back_is_not_brought_back_again() -> None:
     assert caught_up((past(LATER), past(LATER + S)), BEGIN) is None
 
 
-def test_wait_is_as_long_as_it_was_when_the_newest_of_these_times_was_recorded() -> None:
+def test_wait_that_began_in_the_future_begins_anew_and_is_as_long_as_it_was() -> None:
     past = caught_up((LATER, LATER + S, BEGIN - MIN), BEGIN)
     assert past is not None
-    assert past.deadline(LATER + S + MIN) == BEGIN + MIN
-    assert past.deadline(None) is None
+    assert past.end(LATER + MIN, LATER) == BEGIN - TICK + MIN
+    assert past.end(BEGIN + S, BEGIN - MIN) == BEGIN + S
+    assert past.end(LATER, None) == LATER
+    assert past.end(None, LATER) is None

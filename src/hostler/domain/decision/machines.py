@@ -175,7 +175,9 @@ def _settled(transition: Transition) -> Transition:
     was_ready = machine.phase is Phase.READY and transition.before.phase is Phase.READY
     if not was_ready or failure_of(machine):
         return transition
-    return replace(transition, machine=replace(machine, error="", tries=0, retry_at=None))
+    return replace(
+        transition, machine=replace(machine, error="", tries=0, retry_at=None, retry_since=None)
+    )
 
 
 def _patience(transition: Transition, snapshot: Snapshot) -> Transition:

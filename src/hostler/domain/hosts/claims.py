@@ -219,6 +219,7 @@ def lets_go(transition: Transition, snapshot: Snapshot) -> Transition:
         places=tuple(_left(place) for place in machine.places),
         asked=(),
         retry_at=None,
+        retry_since=None,
         error="",
     )
     freed = _unproved(freed).without_fact(ADOPTED).with_fact(f"{LEFT} {machine.host}", snapshot.now)

@@ -18,6 +18,7 @@ from hostler.domain.model.hold import HoldKind
 from hostler.domain.model.host import Host, HostCondition, HostGoal
 from hostler.domain.model.resource import SWITCHED_OFF, Condition, Resource
 from hostler.domain.model.snapshot import AccountSnapshot
+from hostler.domain.observation.ready import is_paused
 from hostler.domain.policy.remediation import LADDER, pause_after, quarantined_for
 
 from . import power
@@ -76,7 +77,8 @@ def _struck(host: Host, snapshot: AccountSnapshot) -> Host:
         error=why,
     )
     if strikes < LADDER.strikes:
-        return replace(struck, retry_at=snapshot.now + pause_after(strikes, LADDER.pauses))
+        until = snapshot.now + pause_after(strikes, LADDER.pauses)
+        return replace(struck, retry_at=until, retry_since=snapshot.now)
     until = snapshot.now + quarantined_for(strikes, LADDER)
     left = struck.with_health(quarantined_until=until)
     return left.now(HostCondition.QUARANTINED, snapshot.now, f"{why}: strike {strikes}")
@@ -186,7 +188,7 @@ class _Goals:
         now, inventory = self.snapshot.now, self.snapshot.inventory
         at = inventory.observed_at(inventory.sightings[ResourceId(host.id)])
         settled = power.is_settled(host, at, self.snapshot.capabilities.consistency_delay)
-        if not settled or (host.retry_at is not None and now < host.retry_at):
+        if not settled or is_paused(host, now):
             return False
         asked = host.power.cycle is HostGoal.ON or host.held_as(self.snapshot.now) is HoldKind.ON
         since = host.power.since

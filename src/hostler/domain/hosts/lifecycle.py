@@ -391,7 +391,7 @@ def without_future(host: Host, now: datetime) -> Host:
     proofs = (cleaned.wiping, cleaned.wiped, cleaned.cleaned, key.at if key else None)
     switched = (power.since, power.started, power.begun, power.exercised)
     calls = (at for asked in host.asked for at in (asked.at, asked.closed))
-    times = (host.since, host.unknown_since, missing, *proofs, *switched, *calls)
+    times = (host.since, host.unknown_since, host.retry_since, missing, *proofs, *switched, *calls)
     past = caught_up(times, now)
     if past is None:
         return host
@@ -399,7 +399,8 @@ def without_future(host: Host, now: datetime) -> Host:
         host,
         since=past(host.since),
         unknown_since=past(host.unknown_since),
-        retry_at=past.deadline(host.retry_at),
+        retry_at=past.end(host.retry_at, host.retry_since),
+        retry_since=past(host.retry_since),
         power=replace(
             power,
             since=past(power.since),
@@ -409,7 +410,7 @@ def without_future(host: Host, now: datetime) -> Host:
         ),
         asked=tuple(replace(a, at=past(a.at), closed=past(a.closed)) for a in host.asked),
     )
-    quarantined = past.deadline(host.health.quarantined_until)
+    quarantined = past.end(host.health.quarantined_until, host.since)
     known = known.with_health(missing=past(missing), quarantined_until=quarantined)
     known = known.with_cleaning(
         wiping=past(cleaned.wiping), wiped=past(cleaned.wiped), cleaned=past(cleaned.cleaned)

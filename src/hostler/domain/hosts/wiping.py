@@ -193,4 +193,5 @@ def struck(host: Host, snapshot: AccountSnapshot, why: str) -> Host:
         left = failed.with_health(quarantined_until=snapshot.now + alone)
         return left.now(HostCondition.QUARANTINED, snapshot.now, f"{why}: strike {strikes}")
     retry_at = snapshot.now + pause_after(strikes, LADDER.pauses)
-    return replace(failed, retry_at=retry_at).now(HostCondition.DIRTY, snapshot.now, why)
+    paused = replace(failed, retry_at=retry_at, retry_since=snapshot.now)
+    return paused.now(HostCondition.DIRTY, snapshot.now, why)

@@ -124,7 +124,12 @@ def _with_offer(
 ) -> Transition:
     """Let a start go on with another offer."""
     machine = replace(
-        transition.machine.with_health(refused=None), offer=offer, tries=0, retry_at=None, error=""
+        transition.machine.with_health(refused=None),
+        offer=offer,
+        tries=0,
+        retry_at=None,
+        retry_since=None,
+        error="",
     )
     notice = event("offer", machine, snapshot, reason, f"{transition.machine.offer}, now {offer}")
     return replace(transition, machine=machine, events=(*transition.events, notice))

@@ -104,6 +104,7 @@ def retry(machine: Machine) -> Machine:
         facts=(),
         tries=0,
         retry_at=None,
+        retry_since=None,
         unknown_since=None,
         observed="",
         address="",

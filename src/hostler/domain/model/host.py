@@ -195,6 +195,7 @@ class Host(Struct, frozen=True, kw_only=True):
     asked: tuple[Asked, ...] = ()
     tries: int = 0
     retry_at: datetime | None = None
+    retry_since: datetime | None = None
     unknown_since: datetime | None = None
     error: str = ""
 

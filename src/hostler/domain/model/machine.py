@@ -216,10 +216,10 @@ class Origin(StrEnum):
 class Machine(Struct, frozen=True, gc=False, kw_only=True):
     """One allocation, from the request to its confirmed end. `version` 0 was never saved.
 
-    `since` is when the phase was entered; `retry_at` is when the next call may be made;
-    `unknown_since` is since when an outcome is unknown, so that only an observation begun later
-    allows another call; `template` is the digest of the fleet's machine template that it was made
-    from; `spec` is what was asked of it alone.
+    `since` is when the phase was entered; `retry_at` is when the next call may be made, and
+    `retry_since` since when that is waited for; `unknown_since` is since when an outcome is
+    unknown, so that only an observation begun later allows another call; `template` is the digest
+    of the fleet's machine template that it was made from; `spec` is what was asked of it alone.
     """
 
     id: MachineId
@@ -241,6 +241,7 @@ class Machine(Struct, frozen=True, gc=False, kw_only=True):
     facts: tuple[Fact, ...] = ()
     tries: int = 0
     retry_at: datetime | None = None
+    retry_since: datetime | None = None
     unknown_since: datetime | None = None
     protection: Protection | None = None
     deletion: Deletion | None = None

@@ -1,7 +1,7 @@
 """Subject: what calls are made for, a machine or a host: its open calls, tries, and pauses.
 
-Both records have `asked`, `tries`, `retry_at`, `unknown_since` and `error`, and whatever records,
-sends or judges a call does so for either.
+Both records have `asked`, `tries`, `retry_at`, `retry_since`, `unknown_since` and `error`, and
+whatever records, sends or judges a call does so for either.
 """
 
 from datetime import datetime

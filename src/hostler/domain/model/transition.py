@@ -103,6 +103,7 @@ def move(
         reason=str(reason),
         goal=_GOALS.get(phase, before.goal),
         retry_at=None if phase is Phase.READY else before.retry_at,
+        retry_since=None if phase is Phase.READY else before.retry_since,
     )
     moved = event(
         "moved",

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from hostler.domain.ids import jitter
-from hostler.domain.model.calls import Call, Refusal
+from hostler.domain.model.calls import Call, Refusal, Refused
 
 _SECOND = timedelta(seconds=1)
 _SPREAD = timedelta(milliseconds=500)
@@ -26,12 +26,21 @@ LONGEST: Mapping[Refusal, timedelta] = {
 }
 """The longest pause after each refusal: what heals by itself is asked for sooner."""
 
+LONGEST_ASKED = timedelta(hours=1)
+"""The longest pause that a provider, a device or an API server may ask for."""
+
 _STEADY = frozenset({Refusal.BUSY, Refusal.RATE, Refusal.NOT_SENT})
 """What is asked for again after 1 s, and later a second more for every eight tries."""
 
 
-def after_refusal(why: Refusal, tries: int) -> timedelta:
-    """Return how long a call is left alone that was refused so many times in a row."""
+def after_refusal(refused: Refused, tries: int) -> timedelta:
+    """Return how long a call is left alone that was refused so many times in a row.
+
+    That is for as long as whoever refused it asks for, where it does.
+    """
+    if refused.after:
+        return min(refused.after, LONGEST_ASKED)
+    why = refused.why
     grown = _SECOND * (1 + tries // 8 if why in _STEADY else 2 ** min(tries, 10))
     return min(grown, LONGEST[why])
 

@@ -36,7 +36,8 @@ def present(machine: Machine, now: datetime) -> Machine:
         machine.with_health(doubt=doubt, was_ready=past(health.was_ready)),
         since=past(machine.since),
         unknown_since=past(machine.unknown_since),
-        retry_at=past.deadline(machine.retry_at),
+        retry_at=past.end(machine.retry_at, machine.retry_since),
+        retry_since=past(machine.retry_since),
         asked=tuple(replace(a, at=past(a.at), closed=past(a.closed)) for a in machine.asked),
         facts=tuple(replace(fact, at=past(fact.at)) for fact in machine.facts),
         places=tuple(
@@ -49,6 +50,7 @@ def present(machine: Machine, now: datetime) -> Machine:
 def _times(machine: Machine) -> Iterator[datetime | None]:
     yield machine.since
     yield machine.unknown_since
+    yield machine.retry_since
     yield machine.health.was_ready
     if machine.health.doubt is not None:
         yield machine.health.doubt.since

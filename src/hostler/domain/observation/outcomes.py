@@ -32,7 +32,7 @@ def apply_outcome(subject: SubjectT, call: Call, outcome: Outcome, now: datetime
 
 def _done(subject: SubjectT, call: Call, done: Done, now: datetime) -> SubjectT:
     after = _closed(subject, call, proof(call), now)
-    after = replace(after, tries=0, retry_at=None, unknown_since=None, error="")
+    after = replace(after, tries=0, retry_at=None, retry_since=None, unknown_since=None, error="")
     return _with_resources(after, call, done, now) if isinstance(after, Machine) else after
 
 
@@ -87,11 +87,12 @@ def _keep(
 
 def _refused(subject: SubjectT, call: Call, refused: Refused, now: datetime) -> SubjectT:
     tries = subject.tries + 1
-    pause = refused.after or after_refusal(refused.why, tries)
+    pause = after_refusal(refused, tries)
     after = replace(
         _closed(subject, call, CallState.REFUSED, now),
         tries=tries,
         retry_at=retry_at(subject.id, call, tries, pause, now),
+        retry_since=now,
         error=f"{call.kind}: {refused.text}",
     )
     vital = call.effect is not Effect.DESTROY and not call.drift
@@ -112,6 +113,7 @@ def _unknown(subject: SubjectT, call: Call, unknown: Unknown, now: datetime) -> 
         _closed(subject, call, CallState.OPEN, now),
         tries=tries,
         retry_at=retry_at(subject.id, call, tries, after_unknown(tries), now),
+        retry_since=now,
         unknown_since=now,
         error=f"{call.kind}: {unknown.text}",
     )
@@ -141,10 +143,12 @@ def with_failures(subject: SubjectT, failed: list[SubjectT]) -> SubjectT:
     """
     if not failed:
         return subject
+    longest = max(failed, key=lambda one: (one.retry_at is not None, one.retry_at))
     return replace(
         subject,
         tries=max(one.tries for one in failed),
-        retry_at=max((one.retry_at for one in failed if one.retry_at), default=None),
+        retry_at=longest.retry_at,
+        retry_since=longest.retry_since,
         unknown_since=max((one.unknown_since for one in failed if one.unknown_since), default=None),
         error="; ".join(dict.fromkeys(one.error for one in failed)),
     )

@@ -1,16 +1,13 @@
 """Ready: which of a subject's next calls may be made now, and what the others wait for."""
 
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from msgspec import Struct
 
 from hostler.domain.model.calls import Call, Shows
 from hostler.domain.model.machine import CallState
 from hostler.domain.model.subject import Subject
-
-LONGEST_PAUSE = timedelta(minutes=10)
-"""A pause that ends later than this was set before the clock jumped back."""
 
 
 class Ready(Struct, frozen=True, kw_only=True):
@@ -26,13 +23,22 @@ class Ready(Struct, frozen=True, kw_only=True):
     at: datetime | None = None
 
 
+def is_paused(subject: Subject, now: datetime) -> bool:
+    """Tell whether a subject still waits after a refusal, a failure or an outcome nobody knows.
+
+    A wait that began in the future was set before the clock jumped back: it counts for nothing.
+    """
+    since, until = subject.retry_since, subject.retry_at
+    return since is not None and until is not None and since <= now < until
+
+
 def pausing(subject: Subject, observed_at: datetime | None, now: datetime) -> Ready | None:
     """Return what a subject waits for whatever comes next for it, or None.
 
     That is the end of a pause, or, after an unknown outcome, an observation begun since:
     `observed_at` is when the newest one began that was complete for it, None where there is none.
     """
-    if subject.retry_at is not None and now < subject.retry_at <= now + LONGEST_PAUSE:
+    if is_paused(subject, now):
         waits = f"another try: {subject.error}" if subject.error else "another try"
         return Ready(waits=waits, at=subject.retry_at)
     since = subject.unknown_since

@@ -26,10 +26,9 @@ class CaughtUp(Struct, frozen=True):
         """Return the time itself, or what it is now where it lay in the future."""
         return None if at is None else self.by.get(at, at)
 
-    def deadline(self, at: datetime | None) -> datetime | None:
-        """Return the end of a wait, as far ahead of now as it was of the newest of these times."""
-        newest = max(self.by)
-        return None if at is None else at - (newest - self.by[newest])
+    def end(self, at: datetime | None, since: datetime | None) -> datetime | None:
+        """Return the end of a wait that began then: it begins anew where that lay in the future."""
+        return at if at is None or since is None else at - (since - self(since))
 
 
 def caught_up(times: Iterable[datetime | None], now: datetime) -> CaughtUp | None:

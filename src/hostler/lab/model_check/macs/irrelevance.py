@@ -177,6 +177,7 @@ def _plain_machine(machine: Machine, snapshot: datetime, consistency_delay: time
         reason=machine.reason if reported else "",
         tries=0,
         retry_at=None,
+        retry_since=None,
         observed="",
         address="",
         deletion=None if deletion is None else replace(deletion, at=LONG_AGO, why=""),
@@ -314,6 +315,7 @@ def _plain_host(host: Host, snapshot: datetime, consistency_delay: timedelta) ->
         error="",
         tries=0,
         retry_at=None,
+        retry_since=None,
         reason="",
         asked=_in_order(
             host.asked, snapshot, consistency_delay, used=True, puts=host.goal is not None

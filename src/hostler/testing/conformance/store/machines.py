@@ -97,6 +97,7 @@ async def every_field_of_a_machine_comes_back(stores: Stores) -> None:
         facts=(Fact(name="probe", at=exact),),
         tries=2,
         retry_at=minutes(3),
+        retry_since=minutes(2),
         unknown_since=minutes(4),
         protection=Protection(until=minutes(60), why=HOSTILE, actor="é"),
         deletion=Deletion(at=exact, actor="a", why="w", now=True),
