@@ -86,10 +86,10 @@ def keeping(heard: list[bytes], then: Behaviour) -> Behaviour:
         length = [line for line in head.lower().split(b"\r\n") if b"content-length:" in line]
         if length:
             heard.append(await reader.readexactly(int(length[0].split(b":")[1])))
-        retry_at = asyncio.StreamReader()
-        retry_at.feed_data(b"\r\n\r\n")
-        retry_at.feed_eof()
-        await then(retry_at, writer)
+        again = asyncio.StreamReader()
+        again.feed_data(b"\r\n\r\n")
+        again.feed_eof()
+        await then(again, writer)
 
     return behave
 

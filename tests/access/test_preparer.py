@@ -72,10 +72,10 @@ async def test_login_alone_proves_that_the_host_is_ready_and_runs_nothing(place:
 
 async def test_first_key_that_is_shown_is_told_and_the_same_one_passes(place: Place) -> None:
     first = await place.run()
-    retry_at = await place.prepare(replace(place.order(), fingerprint=first.fingerprint))
-    assert retry_at.well
-    assert retry_at.fingerprint == first.fingerprint
-    assert not retry_at.wrong_key
+    again = await place.prepare(replace(place.order(), fingerprint=first.fingerprint))
+    assert again.well
+    assert again.fingerprint == first.fingerprint
+    assert not again.wrong_key
 
 
 async def test_other_key_than_the_pinned_one_is_told_nothing_not_even_a_login(place: Place) -> None:
@@ -201,9 +201,9 @@ async def test_commands_run_once_in_order_and_know_whom_they_are_for(place: Plac
     assert first.well
     assert first.ran
     assert (first.cause, first.applied) == (Cause.FIRST, order.wanted)
-    retry_at = await place.prepare(replace(order, applied=first.applied))
-    assert retry_at.well
-    assert (retry_at.cause, retry_at.ran, retry_at.applied) == (Cause.CURRENT, False, order.wanted)
+    again = await place.prepare(replace(order, applied=first.applied))
+    assert again.well
+    assert (again.cause, again.ran, again.applied) == (Cause.CURRENT, False, order.wanted)
     assert place.read("ran").split() == ["one", "127.0.0.1", "two"]
     assert place.read("marks").split() == [MACHINE]
 
@@ -219,8 +219,8 @@ async def test_commands_run_again_after_a_reinstallation_whatever_the_record_say
 ) -> None:
     first = await place.run(OWNER_TAG)
     await place.host.reinstall()
-    retry_at = await place.prepare(replace(place.order(OWNER_TAG), applied=first.applied))
-    assert (retry_at.well, retry_at.ran, retry_at.cause) == (True, True, Cause.EMPTIED)
+    again = await place.prepare(replace(place.order(OWNER_TAG), applied=first.applied))
+    assert (again.well, again.ran, again.cause) == (True, True, Cause.EMPTIED)
     assert place.read("marks").split() == [MACHINE]
 
 
@@ -250,8 +250,8 @@ async def test_host_that_goes_on_to_another_machine_runs_them_for_it(place: Plac
 
 async def test_commands_run_again_when_that_is_asked_for(place: Place) -> None:
     await place.run(OWNER_TAG)
-    retry_at = await place.prepare(replace(place.order(OWNER_TAG), forced=True))
-    assert (retry_at.cause, retry_at.ran, retry_at.well) == (Cause.FORCED, True, True)
+    again = await place.prepare(replace(place.order(OWNER_TAG), forced=True))
+    assert (again.cause, again.ran, again.well) == (Cause.FORCED, True, True)
     assert len(place.read("marks").split()) == 2
 
 
@@ -275,8 +275,8 @@ async def test_failing_command_stops_the_list_and_is_told_with_its_output(place:
     assert "failed with 7" in found.error
     assert "no room" in found.output
     assert place.read("marks") == ""
-    retry_at = await place.prepare(replace(order, commands=("echo fine", "echo mended", OWNER_TAG)))
-    assert (retry_at.well, retry_at.cause) == (True, Cause.FIRST)
+    again = await place.prepare(replace(order, commands=("echo fine", "echo mended", OWNER_TAG)))
+    assert (again.well, again.cause) == (True, Cause.FIRST)
 
 
 async def test_command_that_is_ended_by_a_signal_is_told(place: Place) -> None:
@@ -337,8 +337,8 @@ async def test_connection_that_is_cut_is_an_answer_and_all_is_run_again(place: P
     assert "lost while running command 2 of 2" in found.error
     assert (found.applied, found.ran) == ("", False)
     place.host.cuts = ""
-    retry_at = await place.prepare(order)
-    assert retry_at.well
+    again = await place.prepare(order)
+    assert again.well
     assert len(place.read("marks").split()) == 2
 
 

@@ -106,11 +106,11 @@ async def test_login_alone_is_ready_and_runs_nothing(rig: Rig) -> None:
 
 
 async def test_commands_run_once_and_in_order(rig: Rig) -> None:
-    first, retry_at = await prepared(rig), await prepared(rig)
-    assert (first.failed, first.ended) == (retry_at.failed, retry_at.ended) == (0, "")
+    first, again = await prepared(rig), await prepared(rig)
+    assert (first.failed, first.ended) == (again.failed, again.ended) == (0, "")
     assert (first.well, first.ran, first.cause) == (True, True, Cause.FIRST)
-    assert (retry_at.well, retry_at.ran, retry_at.cause) == (True, False, Cause.CURRENT)
-    assert first.applied == retry_at.applied == ORDER.wanted
+    assert (again.well, again.ran, again.cause) == (True, False, Cause.CURRENT)
+    assert first.applied == again.applied == ORDER.wanted
     assert rig.ran == ["one", "two"]
 
 

@@ -27,7 +27,7 @@ class MemoryStores:
     async def fresh(self) -> Store:
         return MemoryStore(InstallationId(f"i-{next(self._numbers)}"), exclusive=False)
 
-    async def retry_at(self, store: Store) -> Store:
+    async def reopened(self, store: Store) -> Store:
         return store
 
     async def close(self) -> None:
@@ -48,7 +48,7 @@ class FileStores:
         self._opened.append((store, path))
         return store
 
-    async def retry_at(self, store: Store) -> Store:
+    async def reopened(self, store: Store) -> Store:
         path = next(path for opened, path in self._opened if opened is store)
         handle = open_beside(path, runner=self._runner)
         self._opened.append((handle, path))
@@ -69,7 +69,7 @@ class ClusterStores:
     async def fresh(self) -> Store:
         return self._opened(cluster(SystemClock()))
 
-    async def retry_at(self, store: Store) -> Store:
+    async def reopened(self, store: Store) -> Store:
         return self._opened(self._servers[id(store)])
 
     async def close(self) -> None:

@@ -44,8 +44,8 @@ async def test_a_listing_that_goes_on_failing_is_warned_of_once_until_it_is_whol
             await rig.until([Phase.READY], 5 * MIN)
     warned = [line["kind"] for line in failed if line["log_level"] == "warning"]
     assert sorted(warned) == ["address", "server"]
-    retry_at = [line["kind"] for line in logs if line["event"] == "observation complete again"]
-    assert sorted(retry_at) == ["address", "server"]
+    again = [line["kind"] for line in logs if line["event"] == "observation complete again"]
+    assert sorted(again) == ["address", "server"]
 
 
 async def test_a_listing_that_fails_is_warned_of_once_whatever_tags_are_taken_away() -> None:

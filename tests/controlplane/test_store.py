@@ -70,7 +70,7 @@ class ClusterStores:
     async def fresh(self) -> Store:
         return self.open(self.place())
 
-    async def retry_at(self, store: Store) -> Store:
+    async def reopened(self, store: Store) -> Store:
         return self.open(next(place for opened, place in self._opened if opened is store))
 
     async def close(self) -> None:

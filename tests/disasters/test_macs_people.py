@@ -316,9 +316,9 @@ def test_a_host_that_was_wiped_while_nobody_observed_breaks_its_machine(sealed: 
         s.rig.world.console.do("reinstall", s.ids[0])
         await s.rig.clock.sleep(HOUR)
         assert s.mac().status is MacStatus.READY
-        retry_at = s.hostler(store=hostler.store)
-        await replaced(s, retry_at, first.id)
-        reasons = {entry.event.reason for entry in await retry_at.events()}
+        again = s.hostler(store=hostler.store)
+        await replaced(s, again, first.id)
+        reasons = {entry.event.reason for entry in await again.events()}
         assert "wiped" in reasons
 
     play_macs(scene, options=Options(macs=MacOptions(sealed=sealed)))
@@ -342,13 +342,13 @@ def test_a_host_that_another_installation_took_and_used_is_not_taken_back() -> N
         await s.ready(other, 1)
         await s.rig.clock.sleep(10 * MINUTE)
         installs = s.mac().installs
-        retry_at = s.rig.mac_hostler(FLEET, hostler.store, POOL)
+        again = s.rig.mac_hostler(FLEET, hostler.store, POOL)
 
         async def is_deleted() -> bool:
-            return first.id not in {m.id for m in await retry_at.machines()}
+            return first.id not in {m.id for m in await again.machines()}
 
         await s.until(is_deleted, HOUR)
-        assert (await other.ready(), await retry_at.ready()) == (1, 0)
+        assert (await other.ready(), await again.ready()) == (1, 0)
         assert (words(s.mac())[1:4:2], s.mac().installs) == (["claimed", "others"], installs)
 
     play_macs(scene)
@@ -396,14 +396,14 @@ def test_a_host_that_another_installation_had_is_not_taken_back_from_the_pool() 
         other = s.rig.mac_hostler(OTHERS, None, POOL)
         await s.ready(other, 1)
         await s.rig.clock.sleep(10 * MINUTE)
-        retry_at = s.rig.mac_hostler(FLEET, hostler.store, POOL)
+        again = s.rig.mac_hostler(FLEET, hostler.store, POOL)
         await s.rig.clock.sleep(10 * MINUTE)
-        assert (await retry_at.ready(), await other.ready()) == (1, 1), "by names alone both hold"
+        assert (await again.ready(), await other.ready()) == (1, 1), "by names alone both hold"
         installs = s.mac().installs
         await other.stop()
         s.rename(s.ids[0], "pool-by-hand-again")
         await s.rig.clock.sleep(HOUR)
-        assert first.id not in {m.id for m in await retry_at.machines()}
+        assert first.id not in {m.id for m in await again.machines()}
         assert s.mac().installs > installs
 
     play_macs(scene, options=SEALED)

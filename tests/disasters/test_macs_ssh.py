@@ -204,10 +204,10 @@ def test_a_stranger_is_neither_wiped_nor_rebooted_but_left_alone() -> None:
         await x.serve(fleet(ONE))
         await x.s.ready(x.hostler, 1)
         assert mac.installs > installs
-        retry_at = (await x.host()).bootstrap.host_key
+        again = (await x.host()).bootstrap.host_key
         assert host_key is not None
-        assert retry_at is not None
-        assert retry_at.key != host_key.key
+        assert again is not None
+        assert again.key != host_key.key
 
     play(scene, fleet(BAD))
 

@@ -284,9 +284,9 @@ def test_machine_that_stopped_while_no_plugin_ran_is_found_down_and_deleted(
         await plugged.group.shutdown()
         stop(rig, rig.servers()[0].id, how)
         await asyncio.sleep(300.0)
-        retry_at = Plugged(Plugin(rig, plugged.plugin.store), states)
-        await retry_at.init()
-        found = Witness(retry_at, seen.instance)
+        again = Plugged(Plugin(rig, plugged.plugin.store), states)
+        await again.init()
+        found = Witness(again, seen.instance)
         await found.until(State.DELETED)
         assert found.states == [State.RUNNING, down(states), State.DELETING, State.DELETED]
         assert rig.world.leaks() == ()

@@ -59,15 +59,15 @@ def test_a_claim_that_came_too_late_is_kept_with_the_host_as_long_as_its_name_sa
 @pytest.mark.parametrize("aim", [Stage.WIPING, Stage.RETIRING])
 def test_a_name_that_a_machine_had_given_up_is_a_late_one(stage: str, aim: Stage) -> None:
     """It was gone, and its host the next one's: an old rename took effect."""
-    retry_at = box(stage, holder=MINE)
+    again = box(stage, holder=MINE)
     deleted = on_host(Phase.DELETED, asked=(call("mark", CallState.DONE, aim=aim),))
-    assert late(DIRTY, retry_at, deleted) == MINE
-    assert late(DIRTY.with_ownership(late=MINE), retry_at) == MINE, "the machine is forgotten"
-    assert late(DIRTY, retry_at) is None
-    assert late(DIRTY, retry_at, replace(deleted, asked=())) is None, "it never gave its host back"
+    assert late(DIRTY, again, deleted) == MINE
+    assert late(DIRTY.with_ownership(late=MINE), again) == MINE, "the machine is forgotten"
+    assert late(DIRTY, again) is None
+    assert late(DIRTY, again, replace(deleted, asked=())) is None, "it never gave its host back"
     assert late(DIRTY, box("wiping", holder=MINE), deleted) is None
     living = hosts_snapshot(
-        DIRTY, retry_at, living=(replace(deleted, phase=Phase.STOPPING),), now=LATER
+        DIRTY, again, living=(replace(deleted, phase=Phase.STOPPING),), now=LATER
     )
     assert decided(living).host.ownership.late is None
 

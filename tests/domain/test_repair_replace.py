@@ -101,15 +101,15 @@ def test_cap_holds_over_cycles_and_restarts_because_it_is_in_the_row() -> None:
     scene = broken(5, 10)
     scene.reconcile()
     assert phases(scene)[:5].count(Phase.STOPPING) == 1
-    retry_at = Scene(fleet=scene.fleet, now=scene.now + 1 * S, row=scene.row)
-    retry_at.machines, retry_at.resources = dict(scene.machines), dict(scene.resources)
-    retry_at.observe()
-    retry_at.reconcile()
-    assert phases(retry_at)[:5].count(Phase.STOPPING) == 1
-    retry_at.later(1 * MIN)
-    retry_at.observe()
-    retry_at.reconcile()
-    assert phases(retry_at)[:5].count(Phase.STOPPING) == 2
+    again = Scene(fleet=scene.fleet, now=scene.now + 1 * S, row=scene.row)
+    again.machines, again.resources = dict(scene.machines), dict(scene.resources)
+    again.observe()
+    again.reconcile()
+    assert phases(again)[:5].count(Phase.STOPPING) == 1
+    again.later(1 * MIN)
+    again.observe()
+    again.reconcile()
+    assert phases(again)[:5].count(Phase.STOPPING) == 2
 
 
 def test_rollback_of_what_was_never_ready_needs_no_room() -> None:

@@ -242,13 +242,13 @@ def test_restart_begins_where_the_records_are() -> None:
     scene = furnished(2)
     scene.exist(server(machine(1), Condition.OFF))
     scene.rounds(5, 2 * S)
-    retry_at = Scene(fleet=scene.fleet, now=scene.now, row=scene.row, epoch=2, took=scene.now)
-    retry_at.steady = retry_at.now
-    retry_at.machines, retry_at.resources = dict(scene.machines), dict(scene.resources)
-    assert not retry_at.decide().commands, "before its first look a process knows nothing"
-    retry_at.rounds(20, 2 * S)
-    assert retry_at.the(1).phase is Phase.STOPPING
-    assert retry_at.the(2).phase is Phase.READY
+    again = Scene(fleet=scene.fleet, now=scene.now, row=scene.row, epoch=2, took=scene.now)
+    again.steady = again.now
+    again.machines, again.resources = dict(scene.machines), dict(scene.resources)
+    assert not again.decide().commands, "before its first look a process knows nothing"
+    again.rounds(20, 2 * S)
+    assert again.the(1).phase is Phase.STOPPING
+    assert again.the(2).phase is Phase.READY
 
 
 def test_row_that_nobody_asked_for_has_the_size_of_the_file() -> None:

@@ -175,13 +175,13 @@ def test_macs_are_prepared_over_ssh_ended_wiped_and_prepared_again(tmp_path: Pat
             wait_until(lambda: len(lab.ready()) == 2, otherwise="another machine is ready")
             assert second in lab.ready()
             (third,) = lab.ready() - {second}
-            retry_at = lab.macs()
-            grown = {mac: body["installs"] - installs[mac] for mac, body in retry_at.items()}
+            again = lab.macs()
+            grown = {mac: body["installs"] - installs[mac] for mac, body in again.items()}
             assert sorted(grown.values()) == [0, 1], "one host was wiped, once"
             story = lab.run("history", third)
             assert f"run 1 of {third}" in story, "what the first left is gone with its disk"
             assert "prepared" in story
-            passwords |= {body["password"] for body in retry_at.values()}
+            passwords |= {body["password"] for body in again.values()}
             written = story + lab.run("history") + (tmp_path / "engine.log").read_text()
             assert passwords
             assert not [secret for secret in passwords if secret in written]

@@ -143,7 +143,7 @@ async def test_a_merge_patch_conflicts_only_with_the_version_in_it() -> None:
         with pytest.raises(errors.Conflict) as caught:
             await client.patch(BOXES, B, merge_patch({"spec": {"n": 2}}, read))
         await client.patch(BOXES, B, json_patch([{"op": "test", "path": "/spec/n", "value": 1}]))
-    assert caught.value.retry_at
+    assert caught.value.retryable
     assert json.loads(script.seen[0].body)["metadata"] == {"resourceVersion": "1"}
     assert script.seen[0].headers["Content-Type"] == "application/merge-patch+json"
     assert script.seen[1].headers["Content-Type"] == "application/json-patch+json"
@@ -202,7 +202,7 @@ async def test_each_answer_is_one_error(
         with pytest.raises(errors.ApiError) as caught:
             await client.get(BOXES, B)
     assert type(caught.value) is expected
-    assert caught.value.retry_at is retry
+    assert caught.value.retryable is retry
     assert TOKEN not in str(caught.value)
 
 

@@ -451,8 +451,8 @@ async def test_a_deletion_that_comes_too_early_is_scheduled(shape: str) -> None:
     assert not outcome.absent
     assert p.mac.deletion_scheduled
     assert outcome.resources[0].host.scheduled
-    retry_at = await p.do(call)
-    assert isinstance(retry_at, Done), "asked again, it is as it was"
+    again = await p.do(call)
+    assert isinstance(again, Done), "asked again, it is as it was"
 
 
 async def test_a_retired_host_is_freed_of_its_commitment_and_deleted() -> None:
@@ -469,10 +469,8 @@ async def test_a_retired_host_is_freed_of_its_commitment_and_deleted() -> None:
     assert delete.kind == machine_calls.DELETE
     assert await p.do(delete) == Done(absent=(ResourceId(p.ids[0]),))
     assert not list(p.world.cloud.macs)
-    retry_at = await p.do(delete)
-    assert retry_at == Done(absent=(ResourceId(p.ids[0]),), missing=True), (
-        "deleted already is deleted"
-    )
+    again = await p.do(delete)
+    assert again == Done(absent=(ResourceId(p.ids[0]),), missing=True), "deleted already is deleted"
 
 
 @pytest.mark.parametrize("status", ["404", "403"])

@@ -193,8 +193,8 @@ def test_a_wipe_of_before_the_owner_tag_does_for_nothing_since() -> None:
     wipe = asked(machine_calls.REINSTALL, CallState.DONE, NOW - CONSISTENCY_DELAY)
     of = machine(asked=(wipe, tagged(Stage.RELEASING)), was_ready=NOW)
     assert kinds(Goal.ABSENT, of, tenancy_part(Stage.RELEASING)) == [machine_calls.REINSTALL]
-    retry_at = machine(asked=(wipe, tagged(Stage.PENDING)))
-    assert kinds(Goal.PRESENT, retry_at, tenancy_part(Stage.PENDING)) == [machine_calls.REINSTALL]
+    again = machine(asked=(wipe, tagged(Stage.PENDING)))
+    assert kinds(Goal.PRESENT, again, tenancy_part(Stage.PENDING)) == [machine_calls.REINSTALL]
 
 
 def test_a_machine_in_use_is_left_alone() -> None:
@@ -337,8 +337,8 @@ def test_an_owner_tag_tells_what_the_host_showed_that_a_wipe_changes() -> None:
     (woken,) = calls(Goal.PRESENT, machine(was_ready=NOW), rested)
     assert woken.witness == rested.host.witness != ""
     known = machine(was_ready=NOW, asked=(replace(tagged(Stage.CLAIMED), witness="known"),))
-    (retry_at,) = calls(Goal.PRESENT, known, lost)
-    assert retry_at.witness == lost.host.witness
+    (again,) = calls(Goal.PRESENT, known, lost)
+    assert again.witness == lost.host.witness
     (unknown_since,) = calls(Goal.PRESENT, known, sealed)
     assert unknown_since.witness == "known"
     saved = machine(was_ready=NOW, asked=(replace(tagged(Stage.RESTED), witness="known"),))

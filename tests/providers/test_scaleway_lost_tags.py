@@ -39,7 +39,7 @@ def disks(name: str = ROOT) -> tuple[Exchange, Exchange]:
     return page(VOLUMES, "volumes"), block_page(block_body(name=name, tags=[]))
 
 
-async def retry_at(
+async def again(
     source: Instances, script: Script, scope: Scope, *exchanges: Exchange
 ) -> Observation:
     script.exchanges += exchanges
@@ -103,35 +103,33 @@ async def test_a_volume_that_is_no_tagged_root_says_nothing(name: str) -> None:
 
 async def test_what_volumes_said_is_remembered_for_later_observations_of_servers() -> None:
     source, script, _ = await observed(BARE, *disks())
-    (server,) = (await retry_at(source, script, WHOLE[0], LISTED)).resources
+    (server,) = (await again(source, script, WHOLE[0], LISTED)).resources
     assert server.owner_tag == claim(Slot("server"), attempt=3).owner_tag
     close = Scope(ZONE, "server", MACHINE, (server.id,))
     read = (page(SERVERS, "servers"), get(f"{SERVERS}/srv-1", {"server": BARE}))
-    (server,) = (await retry_at(source, script, close, *read)).resources
+    (server,) = (await again(source, script, close, *read)).resources
     assert server.owner_tag == claim(Slot("server"), attempt=3).owner_tag
 
 
 async def test_its_unmarked_volumes_are_its_machines_too() -> None:
     source, script, _ = await observed(BARE, *disks())
     data = block_body("vol-2", name="data", tags=[])
-    observation = await retry_at(
-        source, script, WHOLE[1], page(VOLUMES, "volumes"), block_page(data)
-    )
+    observation = await again(source, script, WHOLE[1], page(VOLUMES, "volumes"), block_page(data))
     assert [resource.id for resource in observation.resources] == ["vol-2"]
 
 
 async def test_only_a_whole_listing_takes_back_what_a_volume_said() -> None:
     source, script, _ = await observed(BARE, *disks())
     broken = Exchange(method="GET", path=VOLUMES, answer=NoAnswer("hung"))
-    await retry_at(source, script, WHOLE[1], broken, block_page())
-    assert (await retry_at(source, script, WHOLE[0], LISTED)).resources
-    await retry_at(source, script, WHOLE[1], *disks("renamed"))
-    assert not (await retry_at(source, script, WHOLE[0], LISTED)).resources
+    await again(source, script, WHOLE[1], broken, block_page())
+    assert (await again(source, script, WHOLE[0], LISTED)).resources
+    await again(source, script, WHOLE[1], *disks("renamed"))
+    assert not (await again(source, script, WHOLE[0], LISTED)).resources
 
 
 async def test_a_server_that_a_listing_lacks_is_not_told_of() -> None:
     source, script, _ = await observed(BARE, *disks())
-    observation = await retry_at(source, script, WHOLE[0], page(SERVERS, "servers"))
+    observation = await again(source, script, WHOLE[0], page(SERVERS, "servers"))
     assert observation.resources == ()
     script.exchanges += [page(SERVERS, "servers"), *disks()]
     assert servers(await source.observe(WHOLE)) == []

@@ -91,8 +91,8 @@ def test_a_second_attempt_is_numbered_per_slot():
     record = machine()
     call = provider().next_calls(Goal.PRESENT, record, (), NOW)[0]
     record, _ = take(record, (), call, Refused(why=Refusal.BUSY, text="busy"), 1)
-    retry_at = provider().next_calls(Goal.PRESENT, record, (), NOW)[0]
-    assert (retry_at.kind, retry_at.attempt) == ("ip.create", 2)
+    again = provider().next_calls(Goal.PRESENT, record, (), NOW)[0]
+    assert (again.kind, again.attempt) == ("ip.create", 2)
     assert record.place(Slot("server")).attempt == 0
 
 
@@ -159,8 +159,8 @@ def test_a_refused_power_on_may_be_tried_again():
     record, resources = take(
         record, resources, calls[0], Refused(why=Refusal.BUSY, text="busy"), 50
     )
-    retry_at = provider(template=FULL).next_calls(Goal.PRESENT, record, resources, NOW)
-    assert [call.kind for call in retry_at] == ["server.poweron"]
+    again = provider(template=FULL).next_calls(Goal.PRESENT, record, resources, NOW)
+    assert [call.kind for call in again] == ["server.poweron"]
 
 
 def test_facts_of_an_earlier_server_do_not_count_for_the_next():

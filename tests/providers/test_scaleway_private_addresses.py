@@ -112,8 +112,8 @@ async def test_ipam_that_refuses_is_left_alone_for_a_while_and_nothing_fails() -
     refused = replace(ipam(), answer=denied)
     resource = await observed(servers, servers, refused, observations=2)
     assert (resource.address, resource.note("private")) == ("51.15.0.1", "")
-    retry_at = ipam(("nic-1", "10.0.0.5/22"))
-    resource = await observed(servers, servers, servers, refused, retry_at, observations=3)
+    again = ipam(("nic-1", "10.0.0.5/22"))
+    resource = await observed(servers, servers, servers, refused, again, observations=3)
     assert resource.note("private") == "10.0.0.5"
 
 

@@ -324,8 +324,8 @@ def test_s2_fires_when_a_once_call_is_tried_again_unsure():
     record = ask(machine(Phase.STARTING), first, NOW, Epoch(1))
     assert not checker.sending(first, record, 0.0, there=False)
     checker.sent(record.id, first, "unknown")
-    retry_at = ask(record, second, NOW, Epoch(1))
-    assert names(checker.sending(second, retry_at, 30.0, there=False)) == ["S2"]
+    again = ask(record, second, NOW, Epoch(1))
+    assert names(checker.sending(second, again, 30.0, there=False)) == ["S2"]
 
 
 def test_the_answer_of_a_call_that_hung_says_nothing_of_the_one_that_was_sent_since():
@@ -348,8 +348,8 @@ def test_s2_fires_when_what_was_answered_is_made_twice():
     record = ask(machine(Phase.STARTING), first, NOW, Epoch(1))
     checker.sending(first, record, 0.0, there=False)
     checker.sent(record.id, first, "done")
-    retry_at = ask(record, second, NOW, Epoch(1))
-    assert names(checker.sending(second, retry_at, 300.0, there=True)) == ["S2"]
+    again = ask(record, second, NOW, Epoch(1))
+    assert names(checker.sending(second, again, 300.0, there=True)) == ["S2"]
 
 
 def test_a_call_that_was_refused_may_be_made_again_at_once():
@@ -358,8 +358,8 @@ def test_a_call_that_was_refused_may_be_made_again_at_once():
     record = ask(machine(Phase.STARTING), first, NOW, Epoch(1))
     checker.sending(first, record, 0.0, there=False)
     checker.sent(record.id, first, "refused")
-    retry_at = ask(record, second, NOW, Epoch(1))
-    assert not checker.sending(second, retry_at, 1.0, there=False)
+    again = ask(record, second, NOW, Epoch(1))
+    assert not checker.sending(second, again, 1.0, there=False)
 
 
 def test_s8_fires_without_a_lease_and_under_a_stale_epoch():

@@ -65,7 +65,7 @@ def test_both_claimants_reach_for_the_same_host_first() -> None:
         side = actor.first()
         for _ in range(2):
             side, _ = actor.reconcile(
-                actor.observe(side, world.one.observed_at(world.first().boxes, side))
+                actor.observe(side, world.one.sightings(world.first().boxes, side))
             )
         assert [host for host, _ in side.bindings] == [HOSTS[0]]
 

@@ -308,10 +308,8 @@ def test_simulate_reports_seeds_of_a_runner(capsys: pytest.CaptureFixture[str]) 
 
 def test_simulate_tells_how_to_see_a_failure_again(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(provider=FLEETING, seeds=1, seed=3, jobs=1, bug="running-at-once") == 1
-    retry_at = (
-        "again: hostler simulate --seeds 1 --seed 3 --provider fleeting --bug running-at-once"
-    )
-    assert retry_at in capsys.readouterr().out
+    again = "again: hostler simulate --seeds 1 --seed 3 --provider fleeting --bug running-at-once"
+    assert again in capsys.readouterr().out
 
 
 def test_simulate_knows_the_mutants_of_each_provider(capsys: pytest.CaptureFixture[str]) -> None:

@@ -62,9 +62,9 @@ async def test_an_engine_in_the_same_process_holds_the_file_too(tmp_path: Path):
     with pytest.raises(StoreHeld):
         open_engine(tmp_path / "hostler.db", "i-2", runner=Inline)
     await store.close()
-    retry_at = open_engine(tmp_path / "hostler.db", "i-2", runner=Inline)
-    assert (await retry_at.identity()).own == "i-1"
-    await retry_at.close()
+    again = open_engine(tmp_path / "hostler.db", "i-2", runner=Inline)
+    assert (await again.identity()).own == "i-1"
+    await again.close()
 
 
 async def test_other_commands_write_requests_beside_a_busy_engine(tmp_path: Path):

@@ -68,7 +68,7 @@ async def test_a_full_disk_loses_nothing_and_heals(store: SqliteStore, path: Pat
     with pytest.raises(StoreBusy, match="no room is left to write") as raised:
         await grow(store, 1)
     assert str(path) in str(raised.value)
-    assert raised.value.retry_at
+    assert raised.value.retryable
     assert await store.machines(WEB) == before
     assert await store.events() == ()
     await pages(store, 100_000)

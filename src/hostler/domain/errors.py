@@ -20,7 +20,7 @@ class Remedy(StrEnum):
 class HostlerError(Exception):
     """The root: a sentence for a person, with what to do where something can be done."""
 
-    retry_at = False
+    retryable = False
     remedy: Remedy | None = None
 
 
@@ -50,7 +50,7 @@ class StoreError(HostlerError):
 class Conflict(StoreError):
     """Somebody saved first: the version that was read is no longer the newest. Observe again."""
 
-    retry_at = True
+    retryable = True
 
 
 class Fenced(StoreError):
@@ -64,7 +64,7 @@ class AlreadyBound(StoreError):
 class StoreBusy(StoreError):
     """The store is locked by somebody for the moment, or has no room; observe again later."""
 
-    retry_at = True
+    retryable = True
 
 
 class StoreMissing(StoreError):
@@ -101,7 +101,7 @@ class StoreLost(StoreUnusable):
 class ProviderError(HostlerError):
     """The provider could not be asked; failed observations are incomplete, never empty."""
 
-    retry_at = True
+    retryable = True
 
 
 class UsageError(HostlerError):

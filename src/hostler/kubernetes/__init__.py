@@ -8,7 +8,7 @@ Public surface:
 - `resources`: `Resource`, a kind; `objects`: `Key`, `Metadata`, `Object[Spec, Status]`, `Listing`,
   `key_of`, `micro_time`; `requests`: `Selection`, `Watching`, `merge_patch`, `json_patch`,
   `Deletion`; `watch`: `Event`, `Bookmark`.
-- `errors`: `ApiError` and what it can be, each with `retry_at`.
+- `errors`: `ApiError` and what it can be, each with `retryable`.
 - `informer`: `Informer(reader, resource, surroundings)` with its `cache` and `on_change`.
 - `queue`: `WorkQueue(clock)`; `schedule`: its laws, pure.
 - `election`: `Elector(client, candidate, clock, draw)`, with `holding(name)`.

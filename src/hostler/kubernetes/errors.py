@@ -46,13 +46,13 @@ class AlreadyExists(ApiError):
 class Conflict(ApiError):
     """Somebody wrote first, or owns a field that was applied: read again, then decide again."""
 
-    retry_at = True
+    retryable = True
 
 
 class Expired(ApiError):
     """The version or the page asked for is too old for the server: list again from the start."""
 
-    retry_at = True
+    retryable = True
 
 
 class Forbidden(ApiError):
@@ -70,22 +70,22 @@ class Invalid(ApiError):
 class TooManyRequests(ApiError):
     """The server, or a budget of disruptions, asks to wait; nothing was done."""
 
-    retry_at = True
+    retryable = True
 
 
 class Timeout(ApiError):
     """No answer in time, on the way or inside the server."""
 
-    retry_at = True
+    retryable = True
 
 
 class Unavailable(ApiError):
     """The server cannot be reached, broke off, or is broken for the moment."""
 
-    retry_at = True
+    retryable = True
 
 
 class Unreadable(ApiError):
     """What answered is no API server, or speaks of something else than was asked for."""
 
-    retry_at = True
+    retryable = True

@@ -12,7 +12,7 @@ from hostler.domain.errors import HostlerError
 class BootstrapUnavailable(HostlerError):
     """The bootstrap data cannot be read now; the text says why, and has nothing of the data."""
 
-    retry_at = True
+    retryable = True
 
 
 class BootstrapRefused(HostlerError):

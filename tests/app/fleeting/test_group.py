@@ -91,9 +91,9 @@ async def test_the_groups_key_is_at_the_provider_while_the_group_has_machines(
     assert group.notes == ()
     await group.close(1)
     assert len(keys(cloud)) == 1
-    retry_at = await opened(cloud, tmp_path)
+    again = await opened(cloud, tmp_path)
     assert keys(cloud) == [(name, public)]
-    await retry_at.close(0)
+    await again.close(0)
     assert keys(cloud) == []
 
 

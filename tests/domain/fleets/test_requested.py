@@ -37,7 +37,7 @@ def fail(scene: Scene, name: MachineId, why: Refusal = Refusal.STOCK) -> None:
     scene.reconcile()
 
 
-def consistency_delay(scene: Scene, name: MachineId, phase: Phase) -> Machine:
+def until_in(scene: Scene, name: MachineId, phase: Phase) -> Machine:
     """Look and take turns until the machine is in a phase, a few minutes at most."""
     for _ in range(100):
         if name in scene.machines and scene.machines[name].phase is phase:
@@ -62,10 +62,10 @@ def test_request_that_is_read_again_makes_nothing_again() -> None:
     """Taking a wish may fail after its machines were recorded: then it is read once more."""
     scene = group()
     scene.ask_for(ANN)
-    retry_at = tuple(scene.requests)
+    again = tuple(scene.requests)
     scene.reconcile()
     scene.machines.clear()
-    scene.requests += retry_at
+    scene.requests += again
     scene.reconcile()
     assert phases(scene) == {}
 
@@ -193,7 +193,7 @@ def test_start_that_failed_is_made_again_under_the_same_name() -> None:
     scene.reconcile()
     fail(scene, ANN, Refusal.INVALID)
     assert scene.machines[ANN].phase is Phase.STOPPING
-    begun = consistency_delay(scene, ANN, Phase.STARTING)
+    begun = until_in(scene, ANN, Phase.STARTING)
     assert begun.offer == LARGE
     assert begun.health.refused is None
 
@@ -235,9 +235,9 @@ def test_what_was_left_of_a_failed_start_is_removed_before_the_next_one() -> Non
     scene.rounds(5)
     assert scene.machines[failed.id].phase is Phase.STOPPING
     scene.resources.clear()
-    retry_at = consistency_delay(scene, failed.id, Phase.PENDING)
-    assert retry_at.bound(scene.capabilities.main) is None
-    assert retry_at.place(scene.capabilities.main).attempt == 1
+    again = until_in(scene, failed.id, Phase.PENDING)
+    assert again.bound(scene.capabilities.main) is None
+    assert again.place(scene.capabilities.main).attempt == 1
 
 
 def test_start_that_fails_after_the_deadline_is_given_up() -> None:

@@ -345,9 +345,9 @@ def test_an_empty_shelf_between_failures_takes_none_of_them_back_nor_their_pause
     memory = sooner.setback(OFFER)
     assert memory is not None
     assert (memory.stock, memory.count, memory.until) == (True, 3, BEGIN + 20 * MIN)
-    retry_at = sooner.sold_out(OFFER, "sold out", BEGIN + 15 * MIN).setback(OFFER)
-    assert retry_at is not None
-    assert retry_at.until == BEGIN + 15 * MIN
+    again = sooner.sold_out(OFFER, "sold out", BEGIN + 15 * MIN).setback(OFFER)
+    assert again is not None
+    assert again.until == BEGIN + 15 * MIN
     scene.row = sooner
     failing(scene)
     memory = scene.row.setback(OFFER)

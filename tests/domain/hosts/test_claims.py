@@ -197,15 +197,12 @@ def test_clean_hosts_come_first_then_those_with_few_strikes_then_our_own() -> No
 
 
 @pytest.mark.parametrize(
-    ("recorded", "observed_at", "clean"),
+    ("recorded", "shows", "clean"),
     [("a", "a", True), ("a", "b", False), ("", "b", True), ("a", "", True), ("", "", True)],
 )
-def test_another_password_voids_the_proof(recorded: str, observed_at: str, clean: bool) -> None:
+def test_another_password_voids_the_proof(recorded: str, shows: str, clean: bool) -> None:
     """Somebody wiped it, and may have used it since; what is sealed says nothing."""
-    assert (
-        is_clean(FREE.with_cleaning(witness=recorded), box(witness=observed_at), CAPABILITIES)
-        is clean
-    )
+    assert is_clean(FREE.with_cleaning(witness=recorded), box(witness=shows), CAPABILITIES) is clean
 
 
 def test_another_name_in_the_pool_voids_the_proof() -> None:
@@ -249,8 +246,8 @@ def test_a_clean_host_is_so_under_the_name_that_it_bore_and_under_no_other() -> 
     (machine,), _ = assigned(waiting(), hosts=(choice(known=FREE, clean=True),))
     assert clean_name(machine) == box().name
     transition = Transition(before=machine, machine=machine, resources=())
-    for observed_at in ((box(),), ()):
-        assert doubted(transition, fleet_snapshot((machine,), observed_at)).machine is machine
+    for shows in ((box(),), ()):
+        assert doubted(transition, fleet_snapshot((machine,), shows)).machine is machine
     renamed = replace(box(), name="pool-another")
     after = doubted(transition, fleet_snapshot((machine,), (renamed,)))
     assert after.machine.fact(CLEAN) is None
@@ -346,10 +343,8 @@ def test_among_equals_each_machine_looks_elsewhere_first() -> None:
     hosts = tuple(choice(HostId(f"host-{number}")) for number in range(8))
     chosen = {assigned(waiting(number), hosts=hosts)[1][0][0] for number in range(1, 30)}
     assert len(chosen) > 4
-    retry_at = assigned(waiting(1), hosts=hosts)[1]
-    assert retry_at == assigned(waiting(1), hosts=tuple(reversed(hosts)))[1], (
-        "and always the same way"
-    )
+    again = assigned(waiting(1), hosts=hosts)[1]
+    assert again == assigned(waiting(1), hosts=tuple(reversed(hosts)))[1], "and always the same way"
 
 
 def test_machines_are_begun_only_for_hosts_that_no_other_waits_for() -> None:
@@ -389,7 +384,7 @@ LOST = replace(OWNER_TAG, call_state=CallState.LAPSED)
 
 
 @pytest.mark.parametrize(
-    ("machine", "observed_at", "unchanged"),
+    ("machine", "shows", "unchanged"),
     [
         (starting(OWNER_TAG), box("other"), False),
         (starting(OWNER_TAG), box("foreign"), False),
@@ -408,10 +403,10 @@ LOST = replace(OWNER_TAG, call_state=CallState.LAPSED)
     ],
 )
 def test_a_host_that_became_somebody_elses_before_its_claim_is_let_go(
-    machine: Machine, observed_at: Resource, unchanged: bool
+    machine: Machine, shows: Resource, unchanged: bool
 ) -> None:
     """Not while a call may still land, nor after the machine was ready: then its tie holds it."""
-    snapshot = fleet_snapshot((machine,), (observed_at,), now=LATER)
+    snapshot = fleet_snapshot((machine,), (shows,), now=LATER)
     transition = lets_go(Transition(before=machine, machine=machine, resources=()), snapshot)
     assert (transition.machine is machine) is unchanged
     if not unchanged:

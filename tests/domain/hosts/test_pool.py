@@ -139,8 +139,8 @@ def test_no_host_in_use_and_none_of_another_installation_is_adopted() -> None:
     assert not [*adopted(snapshot(box("claimed"), ADOPT, bindings={HIS: BOX}), 0)]
     assert not [*adopted(snapshot(box("foreign"), ADOPT), 0)]
     assert not [*adopted(snapshot(box("other"), replace(ADOPT, machines=())), 0)]
-    retry_at = snapshot(box("other"), ADOPT, machines=(on_host(),))
-    assert not [*adopted(retry_at, 0)], "the wish was granted before"
+    again = snapshot(box("other"), ADOPT, machines=(on_host(),))
+    assert not [*adopted(again, 0)], "the wish was granted before"
 
 
 def test_a_fleet_makes_room_for_those_that_join_it() -> None:

@@ -136,12 +136,12 @@ def test_each_attempt_is_told_once_with_its_output() -> None:
     transition = judged(Trouble(failures=1), tried(output="$ false\n"))
     (notice,) = transition.events
     assert (notice.kind, notice.detail) == ("not_prepared", "no login\n$ false\n")
-    retry_at = replace(transition, before=transition.machine, events=())
+    again = replace(transition, before=transition.machine, events=())
     host = record(trouble=Trouble(failures=1))
     now = snapshot(transition.machine, host, tried(output="$ false\n"), HOUR + MINUTE)
-    assert bootstrap.starting(retry_at, now).events == ()
+    assert bootstrap.starting(again, now).events == ()
     later = replace(now, probed={MINE: tried(HOUR + MINUTE, "another")})
-    assert [one.detail for one in bootstrap.starting(retry_at, later).events] == ["another"]
+    assert [one.detail for one in bootstrap.starting(again, later).events] == ["another"]
 
 
 def test_what_was_not_even_tried_is_not_told() -> None:

@@ -142,10 +142,10 @@ def test_another_answer_is_told_and_the_same_one_is_only_dated_anew() -> None:
     assert [(notice.kind, notice.reason, notice.detail) for notice in first.events] == [
         ("asked_whether_busy", "busy", "exit 0")
     ]
-    retry_at = note(first.machine, Answer.BUSY, NOW + MINUTE)
-    assert retry_at.events == ()
-    assert busy.answer_of(retry_at.machine) == Answered(answer=Answer.BUSY, at=NOW + MINUTE)
-    free = note(retry_at.machine, Answer.FREE, NOW + 2 * MINUTE)
+    again = note(first.machine, Answer.BUSY, NOW + MINUTE)
+    assert again.events == ()
+    assert busy.answer_of(again.machine) == Answered(answer=Answer.BUSY, at=NOW + MINUTE)
+    free = note(again.machine, Answer.FREE, NOW + 2 * MINUTE)
     assert len(free.events) == 1
     assert busy.answer_of(free.machine) == Answered(answer=Answer.FREE, at=NOW + 2 * MINUTE)
     late = note(free.machine, Answer.BUSY, NOW)

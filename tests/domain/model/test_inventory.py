@@ -22,7 +22,7 @@ def observation(
     return Observation(observed=observed, resources=resources)
 
 
-def snapshot(inventory: Inventory) -> dict[ResourceId, datetime]:
+def times_of(inventory: Inventory) -> dict[ResourceId, datetime]:
     return {
         resource: inventory.observed_at(sighting)
         for resource, sighting in inventory.sightings.items()
@@ -31,13 +31,13 @@ def snapshot(inventory: Inventory) -> dict[ResourceId, datetime]:
 
 def test_complete_list_drops_what_it_does_not_show() -> None:
     inventory = merge(merge(Inventory(), observation(A, B)), observation(B, at=1))
-    assert snapshot(inventory) == {B.id: BEGIN + 1 * S}
+    assert times_of(inventory) == {B.id: BEGIN + 1 * S}
     assert inventory.whole == {(ZONE, "server"): BEGIN + 1 * S}
 
 
 def test_incomplete_list_only_adds() -> None:
     inventory = merge(merge(Inventory(), observation(A)), observation(B, at=1, complete=False))
-    assert snapshot(inventory) == {A.id: BEGIN, B.id: BEGIN + 1 * S}
+    assert times_of(inventory) == {A.id: BEGIN, B.id: BEGIN + 1 * S}
     assert inventory.whole == {(ZONE, "server"): BEGIN}
     assert (ZONE, "server") in inventory.failed
     assert not merge(inventory, observation(A, at=2)).failed
@@ -48,13 +48,13 @@ def test_incomplete_list_only_adds() -> None:
 )
 def test_list_of_another_zone_or_kind_drops_nothing(scope: Scope) -> None:
     inventory = merge(merge(Inventory(), observation(A)), observation(at=1, scopes=(scope,)))
-    assert snapshot(inventory) == {A.id: BEGIN}
+    assert times_of(inventory) == {A.id: BEGIN}
 
 
 def test_focused_observation_drops_the_ids_it_asked_for_and_nothing_else() -> None:
     close = Scope(ZONE, "server", machine(1).id, (A.id,))
     inventory = merge(merge(Inventory(), observation(A, B)), observation(at=1, scopes=(close,)))
-    assert snapshot(inventory) == {B.id: BEGIN}
+    assert times_of(inventory) == {B.id: BEGIN}
     assert inventory.missing == {A.id: BEGIN + 1 * S}
     assert inventory.covered(ZONE, "server", machine(1).id) == BEGIN + 1 * S
     assert inventory.covered(ZONE, "server", machine(2).id) == BEGIN
@@ -63,7 +63,7 @@ def test_focused_observation_drops_the_ids_it_asked_for_and_nothing_else() -> No
 def test_ids_asked_for_alone_say_nothing_of_what_else_their_machine_has() -> None:
     alone = Scope(ZONE, "server", machine(1).id, (A.id,), alone=True)
     inventory = merge(merge(Inventory(), observation(A, B)), observation(at=9, scopes=(alone,)))
-    assert snapshot(inventory) == {B.id: BEGIN}
+    assert times_of(inventory) == {B.id: BEGIN}
     assert inventory.missing == {A.id: BEGIN + 9 * S}
     assert inventory.covered(ZONE, "server", machine(1).id) == BEGIN
 
@@ -73,7 +73,7 @@ def test_focused_observation_that_failed_says_nothing() -> None:
     inventory = merge(
         merge(Inventory(), observation(A)), observation(at=1, scopes=(close,), complete=False)
     )
-    assert snapshot(inventory) == {A.id: BEGIN}
+    assert times_of(inventory) == {A.id: BEGIN}
     assert not inventory.missing
     assert inventory.covered(ZONE, "server", machine(1).id) == BEGIN
 
@@ -90,7 +90,7 @@ def test_resource_that_came_along_with_other_kinds_is_taken_in() -> None:
     """A list of servers may show their addresses; that is no reason to fall over."""
     along = address(machine(1), owner=A.id)
     inventory = merge(Inventory(), observation(A, along))
-    assert snapshot(inventory) == {A.id: BEGIN, along.id: BEGIN}
+    assert times_of(inventory) == {A.id: BEGIN, along.id: BEGIN}
 
 
 def test_sighting_is_as_old_as_the_earliest_observation_that_may_have_shown_it() -> None:
@@ -102,7 +102,7 @@ def test_sighting_is_as_old_as_the_earliest_observation_that_may_have_shown_it()
         ),
         resources=(A, B),
     )
-    assert snapshot(merge(Inventory(), both)) == {A.id: BEGIN, B.id: BEGIN}
+    assert times_of(merge(Inventory(), both)) == {A.id: BEGIN, B.id: BEGIN}
 
 
 def test_older_observation_that_ends_later_does_not_overwrite_a_newer_one() -> None:

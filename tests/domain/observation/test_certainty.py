@@ -127,13 +127,13 @@ def test_settle_is_told_by_kind_of_call() -> None:
 
 def test_open_call_blocks_its_own_slot_and_no_other() -> None:
     entry = starting(asked=(asked(MAKE_SERVER),))
-    retry_at = Call(kind=MAKE_SERVER, slot=SERVER, zone=ZONE, effect=Effect.MAKE, once=True)
-    other = replace(retry_at, kind=MAKE_ADDRESS, slot=ADDRESS)
-    assert unsure(entry, retry_at)
-    assert not unsure(entry, replace(retry_at, once=False))
+    again = Call(kind=MAKE_SERVER, slot=SERVER, zone=ZONE, effect=Effect.MAKE, once=True)
+    other = replace(again, kind=MAKE_ADDRESS, slot=ADDRESS)
+    assert unsure(entry, again)
+    assert not unsure(entry, replace(again, once=False))
     assert not unsure(entry, other)
     closed = entry.with_asked(replace(entry.asked[0], call_state=CallState.LAPSED))
-    assert not unsure(closed, retry_at)
+    assert not unsure(closed, again)
 
 
 def test_asking_writes_the_attempt_into_its_slot_alone() -> None:

@@ -53,8 +53,8 @@ def test_expected_key_and_ruling_never_disagree(row: Row) -> None:
 def test_recorded_wipe_opens_a_pin_once(first: str) -> None:
     """Also a key that stayed the same uses it up: the next other key is a stranger's."""
     used = judge(HOST_KEY, AFTER, first, NOW)
-    retry_at = judge(used.host_key, AFTER, "SHA256:third", NOW + timedelta(minutes=1))
-    assert retry_at.ruling is Ruling.REFUSE
+    again = judge(used.host_key, AFTER, "SHA256:third", NOW + timedelta(minutes=1))
+    assert again.ruling is Ruling.REFUSE
 
 
 def test_refusal_names_both_keys_and_what_may_be_the_matter() -> None:

@@ -69,10 +69,10 @@ def test_restart_tells_every_instance_from_the_first_update_on() -> None:
         before = await plugged.until({State.RUNNING: 2}, 5 * MIN)
         await plugged.group.shutdown()
         assert plugged.plugin.closed == 2
-        retry_at = Plugged(Plugin(rig, plugged.plugin.store))
-        await retry_at.init()
-        assert retry_at.states_now() == before
-        info = await retry_at.group.connect_info(next(iter(before)))
+        again = Plugged(Plugin(rig, plugged.plugin.store))
+        await again.init()
+        assert again.states_now() == before
+        info = await again.group.connect_info(next(iter(before)))
         assert (info.external, info.connector.username) != ("", "")
         assert info.connector.key == b"the key"
 
@@ -85,10 +85,10 @@ def test_increase_that_was_recorded_is_not_forgotten_by_a_restart() -> None:
         await plugged.group.increase(2)
         named = set(plugged.states_now())
         await plugged.group.shutdown()
-        retry_at = Plugged(Plugin(rig, plugged.plugin.store))
-        await retry_at.init()
-        assert set(retry_at.states_now()) == named
-        assert set(await retry_at.until({State.RUNNING: 2}, 5 * MIN)) == named
+        again = Plugged(Plugin(rig, plugged.plugin.store))
+        await again.init()
+        assert set(again.states_now()) == named
+        assert set(await again.until({State.RUNNING: 2}, 5 * MIN)) == named
 
     play(scene)
 
@@ -231,12 +231,12 @@ def test_what_stands_by_is_kept_over_a_restart() -> None:
         await plugged.group.suspend([one])
         await plugged.until({State.SUSPENDED: 1}, 5 * MIN)
         await plugged.group.shutdown()
-        retry_at = Plugged(Plugin(rig, plugged.plugin.store))
-        await retry_at.init()
+        again = Plugged(Plugin(rig, plugged.plugin.store))
+        await again.init()
         await asyncio.sleep(600)
-        assert retry_at.states_now() == {one: State.SUSPENDED}
-        await retry_at.group.resume([one])
-        await retry_at.until({State.RUNNING: 1}, 5 * MIN)
+        assert again.states_now() == {one: State.SUSPENDED}
+        await again.group.resume([one])
+        await again.until({State.RUNNING: 1}, 5 * MIN)
 
     play(scene)
 

@@ -523,10 +523,10 @@ def test_connect_info_right_after_a_start_waits_for_the_first_observation_and_no
         plugged, (one,) = await running(Plugin(rig, fresh_store()))
         await plugged.group.shutdown()
         rig.world.script(Rule(fault="hung", count=100_000))
-        retry_at = await opened(Plugin(rig, plugged.plugin.store))
+        again = await opened(Plugin(rig, plugged.plugin.store))
         begun = rig.loop.time()
         with pytest.raises(Refused, match=r"has no address now: it is ready"):
-            await retry_at.group.connect_info(one)
+            await again.group.connect_info(one)
         assert 7.0 < rig.loop.time() - begun < 9.0
 
     play(scene)
@@ -544,10 +544,10 @@ def test_group_that_shall_adopt_reports_the_machines_of_a_lost_store() -> None:
         assert set(await plugged.until({State.RUNNING: 2}, 5 * MIN)) == set(before)
         assert len(rig.servers()) == 2
         await plugged.group.shutdown()
-        retry_at = await opened(Plugin(rig, plugged.plugin.store, adopt=adopt))
+        again = await opened(Plugin(rig, plugged.plugin.store, adopt=adopt))
         assert await plugged.plugin.store.requests() == (), "what is ours is not adopted again"
-        await retry_at.group.decrease(before)
-        await retry_at.until({State.DELETED: 2}, 5 * MIN)
+        await again.group.decrease(before)
+        await again.until({State.DELETED: 2}, 5 * MIN)
 
     play(scene)
 

@@ -41,9 +41,9 @@ class Buyer:
         await self._take_off(OrderHosts(orders=rest), snapshot, tenure, refused.text, reason)
         if fits:
             smaller = OrderHosts(orders=fits)
-            retry_at = await self._send(smaller, snapshot, tenure)
-            if retry_at is not None:
-                await self._take_off(smaller, snapshot, tenure, retry_at.text)
+            refused_too = await self._send(smaller, snapshot, tenure)
+            if refused_too is not None:
+                await self._take_off(smaller, snapshot, tenure, refused_too.text)
 
     async def _send(
         self, command: OrderHosts, snapshot: Snapshot, tenure: Tenure

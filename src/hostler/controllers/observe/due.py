@@ -200,10 +200,10 @@ def _main_scopes(
 def requests_for(provider: Provider, scopes: Sequence[Scope], inventory: Inventory) -> int:
     """Return how many requests these observations take: a whole listing takes one for each page."""
     listed = {(scope.zone, scope.kind) for scope in scopes if scope.machine is None}
-    observed_at = Counter(
+    resources = Counter(
         (s.resource.zone, s.resource.slot.kind) for s in inventory.sightings.values() if listed
     )
-    pages = {key: 1 + observed_at[key] // provider.capabilities.page for key in listed}
+    pages = {key: 1 + resources[key] // provider.capabilities.page for key in listed}
     return sum(
         provider.cost(scope) * (1 if scope.machine else pages[scope.zone, scope.kind])
         for scope in scopes

@@ -88,17 +88,17 @@ def _call_back(
         deletion = transition.machine.deletion
         ours = deletion is not None and deletion.actor == RESIZE
         if missing and ours and transition.machine.phase is Phase.DRAINING:
-            retry_at = replace(
+            recovered = replace(
                 transition,
                 machine=replace(transition.machine, deletion=None),
                 blocker="",
                 ask=False,
             )
-            changed[place] = move(retry_at, Phase.READY, Reason.RECOVERED, snapshot)
+            changed[place] = move(recovered, Phase.READY, Reason.RECOVERED, snapshot)
             missing -= 1
         elif missing and parking.waits_to_rest(transition):
-            retry_at = replace(transition.machine, goal=Goal.PRESENT)
-            changed[place] = replace(transition, machine=retry_at, blocker="", ask=False)
+            present = replace(transition.machine, goal=Goal.PRESENT)
+            changed[place] = replace(transition, machine=present, blocker="", ask=False)
             missing -= 1
     return tuple(changed)
 

@@ -68,8 +68,8 @@ def assign(
     left = list(power.startable(snapshot.free, machines, snapshot))
     binds, after = list[Bind](), list[Transition]()
     for transition in transitions:
-        if (retry_at := _untied(transition, account, snapshot)) is not None:
-            binds.append(retry_at)
+        if (bind := _untied(transition, account, snapshot)) is not None:
+            binds.append(bind)
         if not _waits(transition, snapshot):
             after.append(transition)
             continue
@@ -296,7 +296,5 @@ def _taken_at(machine: Machine, snapshot: Snapshot) -> Iterator[datetime]:
 
 def _may_show(machine: Machine) -> bool:
     """Tell whether observations lack a host that they showed once: only a proof says it is gone."""
-    observed_at = [
-        k for place in machine.places for k in place.known if host_of(k.id) == machine.host
-    ]
-    return any(not known.deleted for known in observed_at)
+    known = (k for place in machine.places for k in place.known if host_of(k.id) == machine.host)
+    return any(not k.deleted for k in known)

@@ -233,7 +233,7 @@ def _stopping(transition: Transition, snapshot: Snapshot) -> Transition:
     machine = transition.machine
     transition = replace(transition, events=(*transition.events, *_ended(transition, snapshot)))
     if all_gone(machine, snapshot):
-        if retry.retry_at(machine, snapshot.fleet, snapshot.now, snapshot.jumped):
+        if retry.may_retry(machine, snapshot.fleet, snapshot.now, snapshot.jumped):
             return _once_more(transition, snapshot)
         deleted = move(transition, Phase.DELETED, Reason.ALL_ABSENT, snapshot)
         if machine.health.was_ready is None:

@@ -39,12 +39,12 @@ def bounded(
     `begun` creations were granted in this decision, and are counted apart.
     """
     changed = list(transitions)
-    retry_at = (
+    retried = (
         (transition.tried, place)
         for place, transition in enumerate(transitions)
         if transition.tried is not None
     )
-    for _, place in sorted(retry_at):
+    for _, place in sorted(retried):
         counted = (*row.creations, *(snapshot.now,) * begun)
         at = next_creation(snapshot.fleet, replace(row, creations=counted), snapshot.now)
         if at > snapshot.now:
@@ -62,7 +62,9 @@ def _tried(machine: Machine, slots: set[Slot]) -> datetime | None:
     return max((at for at in (*asked, *left) if at >= machine.since), default=None)
 
 
-def retry_at(machine: Machine, fleet: Fleet, now: datetime, jumped: datetime | None = None) -> bool:
+def may_retry(
+    machine: Machine, fleet: Fleet, now: datetime, jumped: datetime | None = None
+) -> bool:
     """Tell whether a machine will be started once more under its id when nothing of it is left."""
     if fleet.renews or machine.health.was_ready is not None or machine.deletion is not None:
         return False
@@ -83,7 +85,7 @@ def elsewhere(machine: Machine, snapshot: Snapshot) -> Offer | None:
     server = machine.place(snapshot.capabilities.main)
     fresh = all(known.deleted for known in server.known)
     unsure = any(asked.call_state is CallState.OPEN for asked in machine.asked)
-    if not retry_at(machine, snapshot.fleet, snapshot.now, snapshot.jumped) or not fresh or unsure:
+    if not may_retry(machine, snapshot.fleet, snapshot.now, snapshot.jumped) or not fresh or unsure:
         return None
     if creations_left(snapshot.fleet, snapshot.row, snapshot.now) == 0:
         return None

@@ -82,12 +82,12 @@ def merge(inventory: Inventory, observation: Observation) -> Inventory:
     Where nothing is otherwise than before, the resources' own objects stay, and so do their
     mappings.
     """
-    observed_at = {resource.id for resource in observation.resources}
-    sightings = _changed(inventory, observation, observed_at)
+    present = {resource.id for resource in observation.resources}
+    sightings = _changed(inventory, observation, present)
     whole, failed = dict(inventory.whole), dict(inventory.failed)
     close, missing = _young(inventory.close, observation), _young(inventory.missing, observation)
     for observed in observation.observed:
-        _note_scope(observed, (whole, close, missing, failed), observed_at)
+        _note_scope(observed, (whole, close, missing, failed), present)
     tagged, partial = _tagged(inventory, sightings)
     return Inventory(
         sightings=sightings,
@@ -102,7 +102,7 @@ def merge(inventory: Inventory, observation: Observation) -> Inventory:
 
 
 def _changed(
-    inventory: Inventory, observation: Observation, observed_at: set[ResourceId]
+    inventory: Inventory, observation: Observation, present: set[ResourceId]
 ) -> Mapping[ResourceId, Sighting]:
     """Return the sightings after an observation: the same mapping if nothing changed."""
     begun_for = _beginnings(observation.observed)
@@ -122,7 +122,7 @@ def _changed(
         begun = begun_for(resource)
         if sighting is None or inventory.observed_at(sighting) <= begun:
             news[resource.id] = Sighting(resource, begun)
-    vanished = _vanished(inventory, observation, observed_at)
+    vanished = _vanished(inventory, observation, present)
     if not news and not vanished:
         return older
     return {
@@ -174,7 +174,7 @@ _Times = tuple[
 ]
 
 
-def _note_scope(observed: ObservedScope, times: _Times, observed_at: set[ResourceId]) -> None:
+def _note_scope(observed: ObservedScope, times: _Times, present: set[ResourceId]) -> None:
     whole, close, missing, failed = times
     scope = observed.scope
     if scope.machine is None:
@@ -188,7 +188,7 @@ def _note_scope(observed: ObservedScope, times: _Times, observed_at: set[Resourc
         if not scope.alone:
             close[scope.machine, scope.kind] = observed.begun
         for resource in scope.known:
-            if resource in observed_at:
+            if resource in present:
                 missing.pop(resource, None)
             else:
                 missing[resource] = observed.begun
@@ -226,7 +226,7 @@ def _beginnings(observed: tuple[ObservedScope, ...]) -> Callable[[Resource], dat
 
 
 def _vanished(
-    inventory: Inventory, observation: Observation, observed_at: set[ResourceId]
+    inventory: Inventory, observation: Observation, present: set[ResourceId]
 ) -> set[ResourceId]:
     """Return the resources that the complete scopes should have shown, and did not."""
     whole = dict[tuple[Zone, str], datetime]()
@@ -239,10 +239,10 @@ def _vanished(
             alone |= dict.fromkeys(scope.known, observed.begun)
     vanished = {
         resource for resource, at in alone.items() if _is_older(inventory, resource, at)
-    } - observed_at
+    } - present
     if whole:
         for resource_id, sighting in inventory.sightings.items():
-            if resource_id not in observed_at:
+            if resource_id not in present:
                 listed = whole.get((sighting.resource.zone, sighting.resource.slot.kind))
                 if listed is not None and inventory.observed_at(sighting) <= listed:
                     vanished.add(resource_id)

@@ -45,28 +45,28 @@ def expected(host_key: HostKey | None, wiped: datetime | None) -> str:
 
 
 def judge(
-    host_key: HostKey | None, wiped: datetime | None, observed_at: str, now: datetime
+    host_key: HostKey | None, wiped: datetime | None, observed_key: str, now: datetime
 ) -> Judgement:
     """Rule on the key that was shown. Total; what has no key is refused, and a pin never lost."""
-    if not observed_at:
+    if not observed_key:
         return Judgement(ruling=Ruling.REFUSE, host_key=host_key, why="the host showed no key")
     if host_key is None:
         return Judgement(
             ruling=Ruling.HOST_KEY,
-            host_key=HostKey(key=observed_at, at=now),
-            why=f"the first key it shows: {observed_at}",
+            host_key=HostKey(key=observed_key, at=now),
+            why=f"the first key it shows: {observed_key}",
         )
-    if observed_at == host_key.key:
-        dated = HostKey(key=observed_at, at=now) if _reopened(host_key, wiped) else host_key
+    if observed_key == host_key.key:
+        dated = HostKey(key=observed_key, at=now) if _reopened(host_key, wiped) else host_key
         return Judgement(ruling=Ruling.ACCEPT, host_key=dated)
     if _reopened(host_key, wiped):
         return Judgement(
             ruling=Ruling.REPIN,
-            host_key=HostKey(key=observed_at, at=now),
-            why=f"it was reinstalled since {host_key.key} was pinned, and shows {observed_at} now",
+            host_key=HostKey(key=observed_key, at=now),
+            why=f"it was reinstalled since {host_key.key} was pinned, and shows {observed_key} now",
         )
     return Judgement(
-        ruling=Ruling.REFUSE, host_key=host_key, why=_refused(host_key, wiped, observed_at)
+        ruling=Ruling.REFUSE, host_key=host_key, why=_refused(host_key, wiped, observed_key)
     )
 
 
@@ -75,10 +75,10 @@ def _reopened(host_key: HostKey, wiped: datetime | None) -> bool:
     return wiped is not None and wiped > host_key.at
 
 
-def _refused(host_key: HostKey, wiped: datetime | None, observed_at: str) -> str:
+def _refused(host_key: HostKey, wiped: datetime | None, observed_key: str) -> str:
     last = "none is on record" if wiped is None else f"the last one was before, at {_utc(wiped)}"
     return (
-        f"it shows the key {observed_at}, pinned is {host_key.key} since {_utc(host_key.at)}, and "
+        f"it shows the key {observed_key}, pinned is {host_key.key} since {_utc(host_key.at)}, and "
         f"no reinstallation of ours lies between ({last}): either somebody reinstalled it "
         "by hand, or somebody else answers at its address; nothing was sent"
     )

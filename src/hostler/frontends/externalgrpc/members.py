@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from hostler.config.node_tables import NodeTable
 from hostler.domain.ids import MachineId
-from hostler.domain.machines.retry import retry_at
+from hostler.domain.machines.retry import may_retry
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
 from hostler.queries.live import LiveRecords
@@ -149,7 +149,7 @@ class Gathering:
         """Return a machine as a member; None where it neither counts nor has a node."""
         fleet, now = self._machines.fleet, self._machines.clock.now()
         deleted = machine.deletion is not None or machine.id in self._machines.deleting
-        again = machine.phase in _ENDING and retry_at(machine, fleet, now)
+        again = machine.phase in _ENDING and may_retry(machine, fleet, now)
         if deleted or not (machine.wanted or again):
             if machine.phase in {Phase.STANDBY, Phase.DELETED}:
                 return None

@@ -42,7 +42,7 @@ class Script:
     announce: Announce
     lively: bool = False
     deleted: bool = False
-    retry_at: bool = False
+    insisted: bool = False
     calm: bool = False
 
     def begin(self) -> None:
@@ -64,8 +64,8 @@ class Script:
 
     def insist(self) -> None:
         """Script once more what has not struck: the next request that it fits meets it."""
-        if not self.retry_at:
-            self.retry_at = True
+        if not self.insisted:
+            self.insisted = True
             for rule in self.missed():
                 self.world.script(replace(rule, after=1))
 

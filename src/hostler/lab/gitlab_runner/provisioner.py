@@ -182,12 +182,12 @@ class Provisioner:
 
     async def _remove(self) -> None:
         """Ask for the end of what is marked, and is not said to be going: again each minute."""
-        now, retry_at = self._time(), self._options.deletion_retry
+        now, interval = self._time(), self._options.deletion_retry
         due = [
             t
             for t in self.tracked.values()
             if t.removing and t.state is not State.DELETING
-            if t.asked is None or now - t.asked >= retry_at
+            if t.asked is None or now - t.asked >= interval
         ]
         if due:
             for tracked in due:

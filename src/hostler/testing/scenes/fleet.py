@@ -117,7 +117,7 @@ class Scene:
 
     def observe(self, *, complete: bool = True, only: Iterable[ResourceId] | None = None) -> None:
         """List everything whole; or in part, or showing `only` these."""
-        observed_at = (
+        resources = (
             self.resources
             if only is None
             else {resource: self.resources[resource] for resource in only}
@@ -125,7 +125,7 @@ class Scene:
         scopes = [Scope(zone, kind) for zone in self.zones() for kind in self.capabilities.kinds]
         observed = tuple(ObservedScope(scope=s, begun=self.now, complete=complete) for s in scopes)
         self.inventory = merge(
-            self.inventory, Observation(observed=observed, resources=tuple(observed_at.values()))
+            self.inventory, Observation(observed=observed, resources=tuple(resources.values()))
         )
 
     def zones(self) -> tuple[Zone, ...]:

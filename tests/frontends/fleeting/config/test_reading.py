@@ -486,9 +486,9 @@ def test_a_restart_changes_nothing(tmp_path: Path) -> None:
     message = {**SMALL, "cloud_init": "#cloud-config\npackages: [git]\n"}
     first = group(tmp_path, message)
     files = {file.name: file.read_bytes() for file in first.state.iterdir()}
-    retry_at = group(tmp_path, message)
-    assert {file.name: file.read_bytes() for file in retry_at.state.iterdir()} == files
-    assert (retry_at.fleet.template, retry_at.key) == (first.fleet.template, first.key)
+    again = group(tmp_path, message)
+    assert {file.name: file.read_bytes() for file in again.state.iterdir()} == files
+    assert (again.fleet.template, again.key) == (first.fleet.template, first.key)
 
 
 def test_a_given_key_is_used_and_none_is_made(tmp_path: Path) -> None:

@@ -101,7 +101,7 @@ def _error(error: HostlerError, code: int) -> dict[str, object]:
         "kind": type(error).__name__,
         "message": str(error),
         "exit": int(code),
-        "retry": error.retry_at,
+        "retry": error.retryable,
         "hint": HINTS[error.remedy] if error.remedy else None,
     }
     if isinstance(error, WrongFile):

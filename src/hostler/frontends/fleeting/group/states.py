@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
 
-from hostler.domain.machines.retry import retry_at
+from hostler.domain.machines.retry import may_retry
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.machine import LOCKED, Machine
 from hostler.domain.model.phases import Goal, Phase, Reason
@@ -99,7 +99,7 @@ def aspect(machine: Machine, fleet: Fleet, now: datetime, *, protected: bool = F
     was_up = machine.health.was_ready is not None
     applies: Mapping[Aspect, bool] = {
         Aspect.STUCK: machine.health.stuck,
-        Aspect.RETRY: phase in _ENDING and retry_at(machine, fleet, now),
+        Aspect.RETRY: phase in _ENDING and may_retry(machine, fleet, now),
         Aspect.PROTECTED: phase is Phase.STOPPING and (protected or _stays(machine, now)),
         Aspect.STANDBY: machine.goal is Goal.STANDBY,
         Aspect.DOWN: machine.health.doubt is not None and machine.health.doubt.what in _DOWN,

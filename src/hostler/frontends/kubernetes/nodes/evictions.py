@@ -65,5 +65,5 @@ def outcome_of(error: ApiError) -> Outcome:
     if isinstance(error, Unavailable) and _MANY in text:
         return Outcome(answered=Answered.WRONG, text=text)
     return Outcome(
-        answered=Answered.LATER if error.retry_at else Answered.WRONG, text=text, after=after
+        answered=Answered.LATER if error.retryable else Answered.WRONG, text=text, after=after
     )

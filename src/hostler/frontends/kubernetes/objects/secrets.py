@@ -69,7 +69,7 @@ async def _read(reader: ReadsSecrets, key: Key) -> SecretData:
     except NotFound:
         return SecretData(name=name, problem=f"there is no Secret {name} in {key.namespace}")
     except ApiError as error:
-        if error.retry_at:
+        if error.retryable:
             raise
         return SecretData(name=name, problem=f"the Secret {name} cannot be read: {error}")
     if found.type in SYSTEMS_OWN:

@@ -64,9 +64,9 @@ class Actor:
 
     # ------------------------------------------------------------ observations and cycles
 
-    def observe(self, side: Side, observed_at: tuple[Sighting, ...]) -> Side:
+    def observe(self, side: Side, sightings: tuple[Sighting, ...]) -> Side:
         """Return the side after a listing of the zone, and looks at the ids that are in doubt."""
-        return self._settled(self.observer.observed(side, observed_at))
+        return self._settled(self.observer.observed(side, sightings))
 
     def reconcile(self, side: Side) -> tuple[Side, tuple[Side, ...]]:
         """Return the side after a cycle of its fleet and its hosts, and the store save by save."""

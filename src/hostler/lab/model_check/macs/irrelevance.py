@@ -49,20 +49,20 @@ def leave_out(side: Side, longest: int) -> Side:
         setbacks=tuple(replace(s, until=_ahead(s.until)) for s in side.row.setbacks),
     )
     idle = not side.tasks and not side.observed
-    snapshot, consistency_delay = (NOW if idle else side.saw.at) or NOW, longest * TICK
+    now, consistency_delay = (NOW if idle else side.saw.at) or NOW, longest * TICK
     bound = {machine for _, machine in side.bindings}
     absent, open_to = set(_absent(side)), set(unsure(side))
     resources = side.saw.resources if side.observed else tuple(_resources(side))
     return replace(
         side,
         row=row,
-        machines=tuple(_plain_machine(m, snapshot, consistency_delay) for m in side.machines),
+        machines=tuple(_plain_machine(m, now, consistency_delay) for m in side.machines),
         history=tuple(
-            _plain_gone(m, snapshot, consistency_delay, bound=m.id in bound) for m in side.history
+            _plain_gone(m, now, consistency_delay, bound=m.id in bound) for m in side.history
         ),
-        hosts=tuple(_plain_host(h, snapshot, consistency_delay) for h in side.hosts),
+        hosts=tuple(_plain_host(h, now, consistency_delay) for h in side.hosts),
         recalled=tuple(m for m in side.recalled if any(t.holder.id == m for t in side.tasks)),
-        tasks=tuple(_plain_task(t, snapshot, consistency_delay) for t in side.tasks),
+        tasks=tuple(_plain_task(t, now, consistency_delay) for t in side.tasks),
         dates=tuple(entry for entry in side.dates if entry[0] in open_to),
         took=side.took if any(_is_of_old(a) for a in _all_asked(side)) else LONG_AGO,
         saw=Saw(
@@ -95,11 +95,11 @@ def _resources(side: Side) -> Iterator[Resource]:
             yield plain
 
 
-def _plain_task(task: Task, snapshot: datetime, consistency_delay: timedelta) -> Task:
+def _plain_task(task: Task, now: datetime, consistency_delay: timedelta) -> Task:
     holder = task.holder
     if isinstance(holder, Machine):
-        return replace(task, holder=_plain_machine(holder, snapshot, consistency_delay))
-    return replace(task, holder=_plain_host(holder, snapshot, consistency_delay))
+        return replace(task, holder=_plain_machine(holder, now, consistency_delay))
+    return replace(task, holder=_plain_host(holder, now, consistency_delay))
 
 
 def _all_asked(side: Side) -> Iterator[Asked]:
@@ -142,10 +142,10 @@ _REPORTED = frozenset(
 
 
 def _plain_gone(
-    machine: Machine, snapshot: datetime, consistency_delay: timedelta, *, bound: bool
+    machine: Machine, now: datetime, consistency_delay: timedelta, *, bound: bool
 ) -> Machine:
     """Return of a machine that is gone what the host's own record takes over from it."""
-    plain = _plain_machine(machine, snapshot, consistency_delay)
+    plain = _plain_machine(machine, now, consistency_delay)
     return replace(
         plain.with_health(doubt=None, was_ready=plain.health.was_ready if bound else None),
         places=(),
@@ -163,8 +163,8 @@ def _outlasts(asked: Asked, *, bound: bool) -> bool:
     return came_late or (bound and (asked.shows is Shows.WIPE or asked.aim is Stage.CLAIMED))
 
 
-def _plain_machine(machine: Machine, snapshot: datetime, consistency_delay: timedelta) -> Machine:
-    deletion, sure = machine.deletion, snapshot - consistency_delay
+def _plain_machine(machine: Machine, now: datetime, consistency_delay: timedelta) -> Machine:
+    deletion, sure = machine.deletion, now - consistency_delay
     reported = machine.reason in _REPORTED
     return replace(
         machine.with_billing(price=0.0, spent=0.0, billed_from=None).with_health(
@@ -186,7 +186,7 @@ def _plain_machine(machine: Machine, snapshot: datetime, consistency_delay: time
         else (),
         asked=_in_order(
             machine.asked,
-            snapshot,
+            now,
             consistency_delay,
             begins=_in_doubt_until(machine),
             used=machine.health.was_ready is not None,
@@ -223,7 +223,7 @@ def _by_name(fact: Fact) -> str:
 
 def _in_order(  # noqa: PLR0913 - what a call may still matter for
     asked: tuple[Asked, ...],
-    snapshot: datetime,
+    now: datetime,
     consistency_delay: timedelta,
     *,
     begins: bool = False,
@@ -239,7 +239,7 @@ def _in_order(  # noqa: PLR0913 - what a call may still matter for
         (a for a in asked if a.shows is Shows.WIPE and a.call_state is CallState.DONE), None
     )
     plain = (
-        _closed(a, wipe, snapshot, consistency_delay if begins or a.shows is Shows.WIPE else _NEVER)
+        _closed(a, wipe, now, consistency_delay if begins or a.shows is Shows.WIPE else _NEVER)
         for a in asked
     )
     relevant = (a for a in plain if not _is_over(a, begins=begins, used=used, puts=puts))
@@ -267,9 +267,7 @@ def _is_over(asked: Asked, *, begins: bool, used: bool, puts: bool) -> bool:
     return asked.at == LONG_AGO and not matters.get(Stage(asked.aim), False)
 
 
-def _closed(
-    asked: Asked, wipe: Asked | None, snapshot: datetime, consistency_delay: timedelta
-) -> Asked:
+def _closed(asked: Asked, wipe: Asked | None, now: datetime, consistency_delay: timedelta) -> Asked:
     """Return a closed call with what is still asked of it.
 
     That is whether it was before or after the newest wipe, whether an observation since it was
@@ -281,8 +279,7 @@ def _closed(
     if wipe is not None:
         at = _WIPE if asked is wipe else AFTER if asked.at > wipe.at else LONG_AGO
     if closed is not None and (
-        consistency_delay < timedelta(0)
-        or (closed < snapshot and closed <= NOW - consistency_delay)
+        consistency_delay < timedelta(0) or (closed < now and closed <= NOW - consistency_delay)
     ):
         closed = LONG_AGO
     failed = asked.call_state is CallState.REFUSED
@@ -295,16 +292,16 @@ def _is_asked_for_name(host: Host) -> bool:
     return host.condition in _NAMED and (host.condition is HostCondition.FREE or host.goal is None)
 
 
-def _outlived(at: datetime | None, snapshot: datetime) -> datetime | None:
-    return LONG_AGO if at is not None and at < snapshot else at
+def _outlived(at: datetime | None, now: datetime) -> datetime | None:
+    return LONG_AGO if at is not None and at < now else at
 
 
-def _plain_host(host: Host, snapshot: datetime, consistency_delay: timedelta) -> Host:
+def _plain_host(host: Host, now: datetime, consistency_delay: timedelta) -> Host:
     return replace(
         host.with_cleaning(
             wiped=None if host.cleaning.wiped is None else LONG_AGO,
             cleaned=None,
-            wiping=_outlived(host.cleaning.wiping, snapshot),
+            wiping=_outlived(host.cleaning.wiping, now),
         )
         .with_billing(price=0.0, spent=0.0, billed_from=None)
         .with_health(strikes=min(host.health.strikes, 1))
@@ -317,7 +314,5 @@ def _plain_host(host: Host, snapshot: datetime, consistency_delay: timedelta) ->
         retry_at=None,
         retry_since=None,
         reason="",
-        asked=_in_order(
-            host.asked, snapshot, consistency_delay, used=True, puts=host.goal is not None
-        ),
+        asked=_in_order(host.asked, now, consistency_delay, used=True, puts=host.goal is not None),
     )

@@ -39,7 +39,7 @@ class One:
             found = self._found[key] = tuple(self._steps(side, boxes, faulty=faulty))
         return found
 
-    def observed_at(self, boxes: int, side: Side) -> tuple[Sighting, ...]:
+    def sightings(self, boxes: int, side: Side) -> tuple[Sighting, ...]:
         """Return what a listing shows; dates of changes only where anything asks for them."""
         dates = dict(side.dates)
         return tuple(
@@ -62,7 +62,7 @@ class One:
 
     def _observations(self, side: Side, here: Local, *, faulty: bool) -> Iterator[Local]:
         """Look, and take the cycle at once where nothing of one's own can come between."""
-        observed = self.actor.observe(side, self.observed_at(here.boxes, side))
+        observed = self.actor.observe(side, self.sightings(here.boxes, side))
         if side.tasks:
             yield here._replace(label="{0} observes", side=self.sides.number(observed))
         else:

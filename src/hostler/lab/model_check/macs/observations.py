@@ -79,7 +79,7 @@ class Observer:
         )
         self._reader = reader_of(home.installation)
 
-    def observed(self, side: Side, observed_at: tuple[Sighting, ...]) -> Side:
+    def observed(self, side: Side, sightings: tuple[Sighting, ...]) -> Side:
         """Return the side after a listing of the zone, and looks at the ids that are in doubt."""
         inventory = self.inventory(side.saw)
         due = due_scopes(
@@ -95,17 +95,17 @@ class Observer:
         observed = tuple(ObservedScope(scope=s, begun=NOW, complete=True) for s in scopes)
         snapshot = merge(
             inventory,
-            Observation(observed=observed, resources=self._resources(scopes, observed_at)),
+            Observation(observed=observed, resources=self._resources(scopes, sightings)),
         )
         return replace(side, saw=saw_of(snapshot, NOW), asked=(), observed=True)
 
     def _resources(
-        self, scopes: tuple[Scope, ...], observed_at: tuple[Sighting, ...]
+        self, scopes: tuple[Scope, ...], sightings: tuple[Sighting, ...]
     ) -> tuple[Resource, ...]:
         """Return what the provider makes of the Macs: hosts, allocations, renamed ones."""
         kind, resources = self.provider.capabilities.main.kind, dict[ResourceId, Resource]()
         known = {resource for scope in scopes if scope.kind == kind for resource in scope.known}
-        for host, box in zip(HOSTS, observed_at, strict=False):
+        for host, box in zip(HOSTS, sightings, strict=False):
             mac = box.mac(host)
             found = [self._reader.host(mac)]
             for resource in sorted(known):

@@ -71,7 +71,7 @@ class Properties:
         key = (number, boxes)
         if key not in self._reported_hosts:
             side, one = self._world.sides[number], self._world.one
-            observed = one.actor.observe(side, one.observed_at(boxes, side))
+            observed = one.actor.observe(side, one.sightings(boxes, side))
             reported = (HostId(resource.id) for resource in one.actor.stranded(observed))
             held = (m.host for m in (*_ready(side), *_holding(side)) if m.host is not None)
             self._reported_hosts[key] = frozenset((*reported, *held))

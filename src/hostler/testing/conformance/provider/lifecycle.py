@@ -120,10 +120,10 @@ async def next_calls_are_pure(rig: Rig) -> None:
     await end(hand)
     for asked in hand.journal.asked:
         machine, resources = deepcopy(asked.machine), deepcopy(asked.resources)
-        retry_at = hand.provider.next_calls(asked.goal, asked.machine, asked.resources, asked.now)
-        assert retry_at == asked.calls, (
+        repeated = hand.provider.next_calls(asked.goal, asked.machine, asked.resources, asked.now)
+        assert repeated == asked.calls, (
             f"asked again for {asked.goal} with the same arguments, next_calls says "
-            f"{[str(c) for c in retry_at]} and not {[str(c) for c in asked.calls]}"
+            f"{[str(c) for c in repeated]} and not {[str(c) for c in asked.calls]}"
         )
         unchanged = (asked.machine, asked.resources) == (machine, resources)
         assert unchanged, "next_calls changed its arguments"

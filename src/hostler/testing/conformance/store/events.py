@@ -24,12 +24,12 @@ from .records import (
 async def events_are_numbered_in_order(stores: Stores) -> None:
     """Numbers grow, and every handle reads the same."""
     store = await stores.fresh()
-    retry_at = await stores.retry_at(store)
+    reopened = await stores.reopened(store)
     read = await filled(store, machine(1))
     one = await stored(store, machine(1).id)
     await store.save_machine(one, (event(one, kind="a"), event(one, kind="b")), OPEN)
-    await retry_at.save_fleet(read, (), (event(kind="c"),), OPEN)
-    entries = await retry_at.events()
+    await reopened.save_fleet(read, (), (event(kind="c"),), OPEN)
+    entries = await reopened.events()
     assert [entry.event.kind for entry in entries] == ["a", "b", "c"]
     numbers = [entry.number for entry in entries]
     assert numbers == sorted(set(numbers))
@@ -40,13 +40,13 @@ async def events_are_numbered_in_order(stores: Stores) -> None:
 async def the_newest_event_is_what_later_ones_come_after(stores: Stores) -> None:
     """For every handle; in a new store it is before all of them."""
     store = await stores.fresh()
-    retry_at = await stores.retry_at(store)
+    reopened = await stores.reopened(store)
     assert await store.newest_event() == 0
     read = await store.add_fleet(row())
     read = await store.save_fleet(read, (), (event(kind="a"), event(kind="b")), OPEN)
-    before = await retry_at.newest_event()
+    before = await reopened.newest_event()
     await store.save_fleet(read, (), (event(kind="c"),), OPEN)
-    assert [entry.event.kind for entry in await retry_at.events(after=before)] == ["c"]
+    assert [entry.event.kind for entry in await reopened.events(after=before)] == ["c"]
 
 
 async def every_field_of_an_event_comes_back(stores: Stores) -> None:
@@ -67,7 +67,7 @@ async def an_event_carries_its_machine_as_saved(stores: Stores) -> None:
     await store.save_fleet(read, (machine(1), machine(2)), events, OPEN)
     one, two = await store.machines(WEB)
     saved = await store.save_machine(replace(one, reason="x"), (event(one),), OPEN)
-    images = [entry.image for entry in await (await stores.retry_at(store)).events()]
+    images = [entry.image for entry in await (await stores.reopened(store)).events()]
     assert images == [two, None, one, saved]
 
 
@@ -133,12 +133,12 @@ async def the_past_is_each_machines_last_image_before_it(stores: Stores) -> None
     other = await store.add_fleet(row(CI))
     theirs = machine(3, CI)
     await store.save_fleet(other, (theirs,), (event(theirs, minutes(1)),), OPEN)
-    retry_at = await stores.retry_at(store)
-    assert await retry_at.images(WEB, minutes(0)) == ()
-    assert await retry_at.images(WEB, minutes(1)) == (one, two)
-    assert await retry_at.images(WEB, minutes(5)) == (one, two)
-    assert await retry_at.images(WEB, minutes(5.1)) == (saved, two)
-    assert await retry_at.images(CI, minutes(5.1)) == (replace(theirs, version=1),)
+    reopened = await stores.reopened(store)
+    assert await reopened.images(WEB, minutes(0)) == ()
+    assert await reopened.images(WEB, minutes(1)) == (one, two)
+    assert await reopened.images(WEB, minutes(5)) == (one, two)
+    assert await reopened.images(WEB, minutes(5.1)) == (saved, two)
+    assert await reopened.images(CI, minutes(5.1)) == (replace(theirs, version=1),)
 
 
 async def the_past_leaves_out_what_was_gone_then(stores: Stores) -> None:

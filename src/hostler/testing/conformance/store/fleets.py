@@ -37,7 +37,7 @@ async def a_store_keeps_its_identity(stores: Stores) -> None:
     one, other = await stores.fresh(), await stores.fresh()
     own = (await one.identity()).own
     assert own
-    assert (await (await stores.retry_at(one)).identity()).own == own
+    assert (await (await stores.reopened(one)).identity()).own == own
     assert (await other.identity()).own != own
 
 
@@ -48,7 +48,7 @@ async def adopted_installations_are_ours_after_our_own(stores: Stores) -> None:
     another = InstallationId("zzz-and-another")
     await store.adopt((another,), OPEN)
     await store.adopt((OTHER, another, own), OPEN)
-    for handle in (store, await stores.retry_at(store)):
+    for handle in (store, await stores.reopened(store)):
         assert (await handle.identity()).ours == (own, another, OTHER)
 
 
@@ -63,38 +63,38 @@ async def adopting_is_fenced(stores: Stores) -> None:
 async def a_fleet_is_added_once(stores: Stores) -> None:
     """The first row is stored at version 1; who comes later gets that one back."""
     store = await stores.fresh()
-    retry_at = await stores.retry_at(store)
+    reopened = await stores.reopened(store)
     first = await store.add_fleet(replace(row(), size=3, version=7))
     assert first == replace(row(), size=3, version=1)
-    assert await retry_at.add_fleet(replace(row(), size=9)) == first
-    assert await retry_at.fleets() == (first,)
+    assert await reopened.add_fleet(replace(row(), size=9)) == first
+    assert await reopened.fleets() == (first,)
 
 
 async def a_removed_fleet_is_gone_and_its_past_stays(stores: Stores) -> None:
     """Its events and the ids that it issued stay; a fleet of its name begins anew."""
     store = await stores.fresh()
-    retry_at = await stores.retry_at(store)
+    reopened = await stores.reopened(store)
     read = replace(await filled(store, ended(machine(1))), serial=7)
     read = await store.save_fleet(read, (), (event(kind="a"),), OPEN)
     other = await store.add_fleet(row(CI))
     await store.remove_fleet(read, (event(kind="b"),), OPEN)
-    assert await retry_at.fleets() == (other,)
-    assert [entry.event.kind for entry in await retry_at.events(WEB)] == ["a", "b"]
-    assert await retry_at.issued((machine(1).id,)) == {machine(1).id}
-    assert (await stored(retry_at, machine(1).id)).fleet == WEB
+    assert await reopened.fleets() == (other,)
+    assert [entry.event.kind for entry in await reopened.events(WEB)] == ["a", "b"]
+    assert await reopened.issued((machine(1).id,)) == {machine(1).id}
+    assert (await stored(reopened, machine(1).id)).fleet == WEB
     assert await store.add_fleet(row()) == replace(row(), version=1)
 
 
 async def a_fleet_is_removed_at_the_version_that_was_read(stores: Stores) -> None:
     """Of two who save and remove over one version one loses, and nothing of the loser is kept."""
     store = await stores.fresh()
-    retry_at = await stores.retry_at(store)
+    reopened = await stores.reopened(store)
     read = await store.add_fleet(row())
     won = await store.save_fleet(replace(read, size=1), (), (), OPEN)
-    await refused(Conflict, retry_at.remove_fleet(read, (event(kind="x"),), OPEN))
+    await refused(Conflict, reopened.remove_fleet(read, (event(kind="x"),), OPEN))
     assert (await store.fleets(), await store.events()) == ((won,), ())
     await refused(Conflict, store.remove_fleet(row(CI), (), OPEN))
-    await retry_at.remove_fleet(won, (), OPEN)
+    await reopened.remove_fleet(won, (), OPEN)
     await refused(Conflict, store.save_fleet(won, (machine(1),), (), OPEN))
     await refused(Conflict, store.remove_fleet(won, (), OPEN))
     assert (await store.fleets(), await store.machines(WEB)) == ((), ())
@@ -113,7 +113,7 @@ async def no_fleet_with_living_machines_is_removed(stores: Stores) -> None:
 async def a_machine_that_is_saved_for_another_fleet_is_its_from_then_on(stores: Stores) -> None:
     """One save moves it whole, with what it claims; the past of each fleet says so."""
     store = await stores.fresh()
-    retry_at = await stores.retry_at(store)
+    reopened = await stores.reopened(store)
     await filled(store, machine(1, resource="p-1"), machine(2))
     await filled(store, machine(3, CI), fleet=CI)
     before = await stored(store, machine(1).id)
@@ -122,16 +122,16 @@ async def a_machine_that_is_saved_for_another_fleet_is_its_from_then_on(stores: 
     events = (event(before, minutes(2)), event(moved, minutes(2)))
     saved = await store.save_machine(moved, events, OPEN)
     assert saved == replace(moved, version=3)
-    assert [found.serial for found in await retry_at.machines(WEB)] == [2]
-    assert [found.serial for found in await retry_at.machines(CI)] == [3, 9]
-    assert [found.id for found in await retry_at.images(WEB, minutes(1))] == [moved.id]
-    assert [found.id for found in await retry_at.images(WEB, minutes(3))] == []
-    assert [found.id for found in await retry_at.images(CI, minutes(3))] == [moved.id]
+    assert [found.serial for found in await reopened.machines(WEB)] == [2]
+    assert [found.serial for found in await reopened.machines(CI)] == [3, 9]
+    assert [found.id for found in await reopened.images(WEB, minutes(1))] == [moved.id]
+    assert [found.id for found in await reopened.images(WEB, minutes(3))] == []
+    assert [found.id for found in await reopened.images(CI, minutes(3))] == [moved.id]
     await refused(Conflict, store.save_machine(replace(before, version=2), (), OPEN))
     taken_twice = machine(4, resource="p-1")
     await refused(AlreadyBound, filled(store, taken_twice))
     await store.save_machine(ended(saved), (), OPEN)
-    assert [found.serial for found in await retry_at.machines(CI)] == [3]
+    assert [found.serial for found in await reopened.machines(CI)] == [3]
 
 
 async def fleets_come_by_name(stores: Stores) -> None:
@@ -149,16 +149,16 @@ async def saving_a_fleet_returns_the_next_version(stores: Stores) -> None:
     wanted = replace(added, size=5, serial=2, creations=(NOON,), condition=HOSTILE)
     saved = await store.save_fleet(wanted, (), (), OPEN)
     assert saved == replace(wanted, version=2)
-    assert await (await stores.retry_at(store)).fleets() == (saved,)
+    assert await (await stores.reopened(store)).fleets() == (saved,)
 
 
 async def the_second_save_of_a_fleets_version_loses(stores: Stores) -> None:
     """Nothing of the loser is kept: neither row, nor machines, nor events."""
     store = await stores.fresh()
-    retry_at = await stores.retry_at(store)
+    reopened = await stores.reopened(store)
     read = await store.add_fleet(row())
     won = await store.save_fleet(replace(read, size=1), (machine(1),), (), OPEN)
-    lost = retry_at.save_fleet(replace(read, size=2), (machine(2),), (event(machine(2)),), OPEN)
+    lost = reopened.save_fleet(replace(read, size=2), (machine(2),), (event(machine(2)),), OPEN)
     await refused(Conflict, lost)
     assert await store.fleets() == (won,)
     assert [found.serial for found in await store.machines(WEB)] == [1]
@@ -168,7 +168,7 @@ async def the_second_save_of_a_fleets_version_loses(stores: Stores) -> None:
 async def one_of_many_racing_saves_of_a_fleet_wins(stores: Stores) -> None:
     """Of saves over the same version that are under way at once, exactly one is kept."""
     store = await stores.fresh()
-    handles = [store, await stores.retry_at(store), await stores.retry_at(store)]
+    handles = [store, await stores.reopened(store), await stores.reopened(store)]
     read = await store.add_fleet(row())
     results = await asyncio.gather(
         *(
@@ -208,7 +208,7 @@ async def new_machines_are_stored_at_version_1(stores: Stores) -> None:
     store = await stores.fresh()
     await filled(store, replace(machine(1), version=5), machine(2, resource="p-2"))
     wanted = (replace(machine(1), version=1), replace(machine(2, resource="p-2"), version=1))
-    assert await (await stores.retry_at(store)).machines(WEB) == wanted
+    assert await (await stores.reopened(store)).machines(WEB) == wanted
 
 
 async def an_id_is_given_to_one_machine_only(stores: Stores) -> None:
@@ -241,17 +241,17 @@ async def new_machines_must_not_have_the_resources_of_others(stores: Stores) -> 
 async def ids_are_issued_with_the_save_that_makes_them_known(stores: Stores) -> None:
     """To machines and to orders alike; what was refused is not issued, and what was is for ever."""
     store = await stores.fresh()
-    retry_at = await stores.retry_at(store)
+    reopened = await stores.reopened(store)
     asked = (machine(1).id, machine(2).id, ORDERED, machine(3).id)
     assert await store.issued(asked) == frozenset()
     read = await store.add_fleet(row())
     order = Order(id=ORDERED, offer=machine(1).offer, at=NOON)
     saved = await store.save_fleet(replace(read, orders=(order,)), (machine(1),), (), OPEN)
-    await refused(Conflict, retry_at.save_fleet(read, (machine(3),), (), OPEN))
+    await refused(Conflict, reopened.save_fleet(read, (machine(3),), (), OPEN))
     saved = await store.save_fleet(replace(saved, orders=()), (ended(machine(2)),), (), OPEN)
     assert await store.forget(minutes(90), 1000, OPEN) > 0
     assert await store.history((machine(2).id,)) == ()
-    for handle in (store, retry_at, await stores.retry_at(store)):
+    for handle in (store, reopened, await stores.reopened(store)):
         assert await handle.issued(asked) == {machine(1).id, machine(2).id, ORDERED}
 
 

@@ -30,7 +30,7 @@ async def hosts_come_by_id(stores: Stores) -> None:
     store = await stores.fresh()
     for name in ("h-2", "h-10", "h-1"):
         assert await store.save_host(host(name), (), OPEN) == replace(host(name), version=1)
-    found = await (await stores.retry_at(store)).hosts()
+    found = await (await stores.reopened(store)).hosts()
     assert [one.id for one in found] == ["h-1", "h-10", "h-2"]
 
 
@@ -48,7 +48,7 @@ async def every_field_of_a_host_comes_back(stores: Stores) -> None:
     )
     saved = await store.save_host(full, (), OPEN)
     assert saved == replace(full, version=2)
-    assert await (await stores.retry_at(store)).hosts() == (saved,)
+    assert await (await stores.reopened(store)).hosts() == (saved,)
 
 
 async def what_is_told_of_a_host_is_kept_with_its_record(stores: Stores) -> None:
@@ -62,28 +62,28 @@ async def what_is_told_of_a_host_is_kept_with_its_record(stores: Stores) -> None
     await store.save_host(host("h-2"), (replace(event(kind="other"), host=H2),), OPEN)
     await refused(Conflict, store.save_host(host("h-1"), (mine[2],), OPEN))
     await store.save_host(first, (mine[2],), OPEN)
-    retry_at = await stores.retry_at(store)
+    reopened = await stores.reopened(store)
 
     async def kinds(of: HostId, machine: MachineId | None = None, after: int = 0) -> list[str]:
-        page = await retry_at.events(machine=machine, after=after, limit=3, host=of)
+        page = await reopened.events(machine=machine, after=after, limit=3, host=of)
         return [entry.event.kind for entry in page]
 
     assert await kinds(H1) == ["held", "0", "1"]
-    last = (await retry_at.events(limit=3, host=H1))[-1].number
+    last = (await reopened.events(limit=3, host=H1))[-1].number
     assert await kinds(H1, after=last) == ["2"]
     assert await kinds(H1, one.id) == ["held"]
     assert await kinds(H2) == ["other"]
-    assert [k.event for k in await retry_at.events(host=H1, after=last)] == [mine[2]]
+    assert [k.event for k in await reopened.events(host=H1, after=last)] == [mine[2]]
 
 
 async def the_second_save_of_a_hosts_version_loses(stores: Stores) -> None:
     """New or not; a host that nobody saved has no version but 0."""
     store = await stores.fresh()
-    retry_at = await stores.retry_at(store)
+    reopened = await stores.reopened(store)
     await refused(Conflict, store.save_host(replace(host("h-1"), version=1), (), OPEN))
     first = await store.save_host(host("h-1"), (), OPEN)
-    await refused(Conflict, retry_at.save_host(host("h-1").with_health(strikes=1), (), OPEN))
-    second = await retry_at.save_host(first, (), OPEN)
+    await refused(Conflict, reopened.save_host(host("h-1").with_health(strikes=1), (), OPEN))
+    second = await reopened.save_host(first, (), OPEN)
     await refused(Conflict, store.save_host(first.with_health(strikes=1), (), OPEN))
     assert await store.hosts() == (second,)
 
@@ -105,19 +105,19 @@ async def hosts_are_fenced(stores: Stores) -> None:
 async def a_binding_is_unique_on_both_ends(stores: Stores) -> None:
     """A host has one machine and a machine one host; the same bind again changes nothing."""
     store = await stores.fresh()
-    retry_at = await stores.retry_at(store)
+    reopened = await stores.reopened(store)
     await store.bind(H1, M1, OPEN)
-    await retry_at.bind(H1, M1, OPEN)
-    await refused(AlreadyBound, retry_at.bind(H1, M2, OPEN))
-    await refused(AlreadyBound, retry_at.bind(H2, M1, OPEN))
-    await retry_at.bind(H2, M2, OPEN)
-    assert await store.bindings() == ((H1, M1), (H2, M2)) == await retry_at.bindings()
+    await reopened.bind(H1, M1, OPEN)
+    await refused(AlreadyBound, reopened.bind(H1, M2, OPEN))
+    await refused(AlreadyBound, reopened.bind(H2, M1, OPEN))
+    await reopened.bind(H2, M2, OPEN)
+    assert await store.bindings() == ((H1, M1), (H2, M2)) == await reopened.bindings()
 
 
 async def one_of_many_racing_machines_gets_the_host(stores: Stores) -> None:
     """Exactly one bind succeeds, and it stays."""
     store = await stores.fresh()
-    handles = [store, await stores.retry_at(store), await stores.retry_at(store)]
+    handles = [store, await stores.reopened(store), await stores.reopened(store)]
     machines = [machine_id(number) for number in range(9)]
     results = await asyncio.gather(
         *(handles[n % 3].bind(H1, one, OPEN) for n, one in enumerate(machines)),

@@ -16,7 +16,7 @@ async def the_first_holder_gets_epoch_1(stores: Stores) -> None:
     assert await store.leases() == ()
     lease = await taken(store, "fleet/web", "a")
     assert (lease.name, lease.holder, lease.epoch) == ("fleet/web", "a", 1)
-    assert await (await stores.retry_at(store)).leases() == (lease,)
+    assert await (await stores.reopened(store)).leases() == (lease,)
 
 
 async def leases_come_by_name(stores: Stores) -> None:
@@ -49,7 +49,7 @@ async def a_taker_gets_the_next_epoch(stores: Stores) -> None:
     """Also who takes what it held itself: every start of a process has an epoch of its own."""
     store = await stores.fresh()
     first = await taken(store, "fleet/web", "a")
-    second = await taken(await stores.retry_at(store), "fleet/web", "b", first)
+    second = await taken(await stores.reopened(store), "fleet/web", "b", first)
     assert (second.holder, second.epoch) == ("b", first.epoch + 1)
     third = await taken(store, "fleet/web", "b", second)
     assert third.epoch == second.epoch + 1
@@ -59,7 +59,7 @@ async def a_taker_gets_the_next_epoch(stores: Stores) -> None:
 async def one_of_many_racing_takers_wins(stores: Stores) -> None:
     """For a new lease and for an old one."""
     store = await stores.fresh()
-    handles = [store, await stores.retry_at(store), await stores.retry_at(store)]
+    handles = [store, await stores.reopened(store), await stores.reopened(store)]
     seen: Lease | None = None
     for _ in range(3):
         results = await asyncio.gather(
@@ -74,13 +74,13 @@ async def one_of_many_racing_takers_wins(stores: Stores) -> None:
 async def a_renewal_is_seen_by_its_beat(stores: Stores) -> None:
     """Each renewal is the next beat; who saw the older one cannot take it any more."""
     store = await stores.fresh()
-    retry_at = await stores.retry_at(store)
+    reopened = await stores.reopened(store)
     lease = await taken(store, "fleet/web", "a")
     renewed = await store.renew_lease(lease)
     assert renewed is not None
     assert renewed == replace(lease, beat=lease.beat + 1)
-    assert await retry_at.leases() == (renewed,)
-    assert await retry_at.take_lease("fleet/web", "b", lease) is None
+    assert await reopened.leases() == (renewed,)
+    assert await reopened.take_lease("fleet/web", "b", lease) is None
     assert await store.renew_lease(renewed) == replace(lease, beat=lease.beat + 2)
 
 
@@ -108,16 +108,16 @@ async def anothers_lease_is_neither_renewed_nor_dropped(stores: Stores) -> None:
 async def a_lease_given_back_has_no_holder(stores: Stores) -> None:
     """It stands with an empty holder, so that epochs go on; who saw it so may take it at once."""
     store = await stores.fresh()
-    retry_at = await stores.retry_at(store)
+    reopened = await stores.reopened(store)
     lease = await taken(store, "fleet/web", "a")
     renewed = await store.renew_lease(lease)
     assert renewed is not None
     await store.drop_lease(lease)
-    (free,) = await retry_at.leases()
+    (free,) = await reopened.leases()
     assert free == replace(renewed, holder="")
-    assert await retry_at.take_lease("fleet/web", "b", renewed) is None
-    assert await retry_at.take_lease("fleet/web", "b", None) is None
-    assert (await taken(retry_at, "fleet/web", "b", free)).epoch == lease.epoch + 1
+    assert await reopened.take_lease("fleet/web", "b", renewed) is None
+    assert await reopened.take_lease("fleet/web", "b", None) is None
+    assert (await taken(reopened, "fleet/web", "b", free)).epoch == lease.epoch + 1
 
 
 async def giving_back_fences_nobody(stores: Stores) -> None:

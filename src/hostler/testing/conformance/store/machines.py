@@ -53,13 +53,13 @@ async def a_machine_is_found_by_its_id(stores: Stores) -> None:
 async def a_save_returns_the_next_version(stores: Stores) -> None:
     """The one that carried the version read; every handle reads it from then on."""
     store = await stores.fresh()
-    retry_at = await stores.retry_at(store)
+    reopened = await stores.reopened(store)
     await filled(store, machine(1))
-    before = await stored(retry_at, machine(1).id)
+    before = await stored(reopened, machine(1).id)
     saved = await store.save_machine(replace(before, phase=Phase.STARTING), (), OPEN)
     assert saved == replace(before, phase=Phase.STARTING, version=2)
-    assert await retry_at.machine(saved.id) == saved
-    assert await retry_at.machines(WEB) == (saved,)
+    assert await reopened.machine(saved.id) == saved
+    assert await reopened.machines(WEB) == (saved,)
 
 
 async def every_field_of_a_machine_comes_back(stores: Stores) -> None:
@@ -106,7 +106,7 @@ async def every_field_of_a_machine_comes_back(stores: Stores) -> None:
     )
     saved = await store.save_machine(full, (), OPEN)
     assert saved == replace(full, version=2)
-    assert await (await stores.retry_at(store)).machine(full.id) == saved
+    assert await (await stores.reopened(store)).machine(full.id) == saved
 
 
 async def a_huge_record_comes_back(stores: Stores) -> None:
@@ -134,20 +134,20 @@ async def what_could_not_be_read_back_is_not_stored(stores: Stores) -> None:
 async def the_second_save_of_a_version_loses(stores: Stores) -> None:
     """The loser's record, resources and events are not kept."""
     store = await stores.fresh()
-    retry_at = await stores.retry_at(store)
+    reopened = await stores.reopened(store)
     await filled(store, machine(1))
     read = await stored(store, machine(1).id)
     won = await store.save_machine(replace(read, reason="first"), (), OPEN)
-    late = retry_at.save_machine(knowing(read, "p-9"), (event(read),), OPEN)
+    late = reopened.save_machine(knowing(read, "p-9"), (event(read),), OPEN)
     await refused(Conflict, late)
-    assert await retry_at.machine(read.id) == won
-    assert await retry_at.events() == ()
+    assert await reopened.machine(read.id) == won
+    assert await reopened.events() == ()
 
 
 async def one_of_many_racing_saves_wins(stores: Stores) -> None:
     """Of saves over the same version that are under way at once, exactly one is kept."""
     store = await stores.fresh()
-    handles = [store, await stores.retry_at(store), await stores.retry_at(store)]
+    handles = [store, await stores.reopened(store), await stores.reopened(store)]
     await filled(store, machine(1))
     read = await stored(store, machine(1).id)
     results = await asyncio.gather(
@@ -196,16 +196,16 @@ async def a_machine_that_was_never_inserted_cannot_be_saved(stores: Stores) -> N
 async def saving_a_machine_is_fenced(stores: Stores) -> None:
     """A stale epoch changes nothing, on whatever handle."""
     store = await stores.fresh()
-    retry_at = await stores.retry_at(store)
+    reopened = await stores.reopened(store)
     await filled(store, machine(1))
     read = await stored(store, machine(1).id)
     stale = await stale_fence(store)
-    for handle in (store, retry_at):
+    for handle in (store, reopened):
         await refused(Fenced, handle.save_machine(read, (event(read),), stale))
     assert await store.machine(read.id) == read
     assert await store.events() == ()
     current = replace(stale, epoch=Epoch(stale.epoch + 1))
-    assert (await retry_at.save_machine(read, (), current)).version == 2
+    assert (await reopened.save_machine(read, (), current)).version == 2
 
 
 async def a_gone_machine_moves_to_the_history(stores: Stores) -> None:
@@ -215,10 +215,10 @@ async def a_gone_machine_moves_to_the_history(stores: Stores) -> None:
     read = await stored(store, machine(1).id)
     assert await store.history((read.id,)) == ()
     deleted = await store.save_machine(ended(read), (), OPEN)
-    retry_at = await stores.retry_at(store)
-    assert [found.serial for found in await retry_at.machines(WEB)] == [2]
-    assert await retry_at.history((machine(2).id, read.id, machine(7).id)) == (deleted,)
-    assert await retry_at.machine(read.id) == deleted
+    reopened = await stores.reopened(store)
+    assert [found.serial for found in await reopened.machines(WEB)] == [2]
+    assert await reopened.history((machine(2).id, read.id, machine(7).id)) == (deleted,)
+    assert await reopened.machine(read.id) == deleted
 
 
 async def a_machine_in_the_history_can_be_saved_there(stores: Stores) -> None:
@@ -247,15 +247,15 @@ async def a_reopened_machine_moves_back(stores: Stores) -> None:
 async def a_resource_belongs_to_one_machine(stores: Stores) -> None:
     """In any fleet, bound or only known: AlreadyBound, and nothing is kept."""
     store = await stores.fresh()
-    retry_at = await stores.retry_at(store)
+    reopened = await stores.reopened(store)
     await filled(store, machine(1, resource="p-1"))
     await filled(store, machine(2, CI), fleet=CI)
     read = await stored(store, machine(2).id)
     for bound in (True, False):
         wrong = knowing(read, "p-1", bound=bound)
-        await refused(AlreadyBound, retry_at.save_machine(wrong, (event(read),), OPEN))
+        await refused(AlreadyBound, reopened.save_machine(wrong, (event(read),), OPEN))
     only_bound = read.with_place(replace(read.place(SERVER), bound=ResourceId("p-1")))
-    await refused(AlreadyBound, retry_at.save_machine(only_bound, (), OPEN))
+    await refused(AlreadyBound, reopened.save_machine(only_bound, (), OPEN))
     assert await store.machine(read.id) == read
     assert await store.events() == ()
 
@@ -263,12 +263,12 @@ async def a_resource_belongs_to_one_machine(stores: Stores) -> None:
 async def one_of_two_racing_machines_gets_the_resource(stores: Stores) -> None:
     """Whichever it is, the other is told so."""
     store = await stores.fresh()
-    retry_at = await stores.retry_at(store)
+    reopened = await stores.reopened(store)
     await filled(store, machine(1), machine(2))
     one, two = await store.machines(WEB)
     results = await asyncio.gather(
         store.save_machine(knowing(one, "p-1"), (), OPEN),
-        retry_at.save_machine(knowing(two, "p-1"), (), OPEN),
+        reopened.save_machine(knowing(two, "p-1"), (), OPEN),
         return_exceptions=True,
     )
     assert sum(isinstance(result, AlreadyBound) for result in results) == 1

@@ -30,7 +30,7 @@ async def orphans_come_by_resource(stores: Stores) -> None:
     store = await stores.fresh()
     await store.save_orphans((orphan("p-2"), orphan("p-1")), (), OPEN)
     await store.save_orphans((orphan("p-2", 2),), (), OPEN)
-    found = await (await stores.retry_at(store)).orphans()
+    found = await (await stores.reopened(store)).orphans()
     assert found == (orphan("p-1"), orphan("p-2", 2))
 
 
@@ -51,7 +51,7 @@ async def every_field_of_an_orphan_comes_back(stores: Stores) -> None:
         machine=machine_id(7),
     )
     await store.save_orphans((full,), (), OPEN)
-    assert await (await stores.retry_at(store)).orphans() == (full,)
+    assert await (await stores.reopened(store)).orphans() == (full,)
 
 
 async def cleared_resources_leave_the_orphan_report(stores: Stores) -> None:
@@ -76,14 +76,14 @@ async def the_orphan_report_is_fenced(stores: Stores) -> None:
 async def requests_keep_their_order(stores: Stores) -> None:
     """Whoever writes them; each is returned with the number that it got."""
     store = await stores.fresh()
-    retry_at = await stores.retry_at(store)
+    reopened = await stores.reopened(store)
     recorded = [
-        await handle.request(request(size)) for size, handle in enumerate((store, retry_at, store))
+        await handle.request(request(size)) for size, handle in enumerate((store, reopened, store))
     ]
     assert [one.number for one in recorded] == sorted({one.number for one in recorded})
     assert [replace(one, number=0) for one in recorded] == [request(size) for size in range(3)]
     assert await store.requests() == tuple(recorded)
-    assert await retry_at.requests() == tuple(recorded)
+    assert await reopened.requests() == tuple(recorded)
 
 
 async def requests_of_one_call_are_recorded_all_or_none(stores: Stores) -> None:
@@ -96,7 +96,7 @@ async def requests_of_one_call_are_recorded_all_or_none(stores: Stores) -> None:
     assert await store.request_all(()) == ()
     assert [replace(one, number=0) for one in first] == [request(1), request(2)]
     assert first[0].number < first[1].number < later.number
-    assert await (await stores.retry_at(store)).requests() == (*first, later)
+    assert await (await stores.reopened(store)).requests() == (*first, later)
 
 
 async def every_field_of_a_request_comes_back(stores: Stores) -> None:
@@ -116,24 +116,24 @@ async def every_field_of_a_request_comes_back(stores: Stores) -> None:
     )
     recorded = await store.request(full)
     assert recorded == replace(full, number=recorded.number)
-    assert await (await stores.retry_at(store)).requests() == (recorded,)
+    assert await (await stores.reopened(store)).requests() == (recorded,)
 
 
 async def taken_requests_do_not_come_back(stores: Stores) -> None:
     """Taking twice is no error; the others stay; no number is ever given twice."""
     store = await stores.fresh()
-    retry_at = await stores.retry_at(store)
+    reopened = await stores.reopened(store)
     first, second, third = [await store.request(request(size)) for size in range(3)]
     await store.take_requests((third.number, first.number), OPEN)
-    await retry_at.take_requests((first.number, third.number, 999), OPEN)
-    assert await retry_at.requests() == (second,)
-    assert (await retry_at.request(request())).number > third.number
+    await reopened.take_requests((first.number, third.number, 999), OPEN)
+    assert await reopened.requests() == (second,)
+    assert (await reopened.request(request())).number > third.number
 
 
 async def racing_requests_get_numbers_of_their_own(stores: Stores) -> None:
     """None is lost, none overwrites another."""
     store = await stores.fresh()
-    handles = [store, await stores.retry_at(store), await stores.retry_at(store)]
+    handles = [store, await stores.reopened(store), await stores.reopened(store)]
     recorded = await asyncio.gather(
         *(handles[size % 3].request(request(size)) for size in range(12))
     )
@@ -154,19 +154,19 @@ async def taking_requests_is_fenced(stores: Stores) -> None:
 async def the_revision_tells_of_other_writers(stores: Stores) -> None:
     """Every kind of write of another handle changes it."""
     store = await stores.fresh()
-    retry_at = await stores.retry_at(store)
-    read = await filled(retry_at, machine(1))
-    one = await stored(retry_at, machine_id(1))
+    reopened = await stores.reopened(store)
+    read = await filled(reopened, machine(1))
+    one = await stored(reopened, machine_id(1))
     last = await store.revision()
-    lease = await retry_at.take_lease("fleet/x", "a", None)
+    lease = await reopened.take_lease("fleet/x", "a", None)
     assert lease is not None
     writes = (
-        retry_at.request(request()),
-        retry_at.save_machine(one, (), OPEN),
-        retry_at.save_fleet(read, (), (), OPEN),
-        retry_at.save_orphans((orphan("p-1"),), (), OPEN),
-        retry_at.take_requests((1,), OPEN),
-        retry_at.renew_lease(lease),
+        reopened.request(request()),
+        reopened.save_machine(one, (), OPEN),
+        reopened.save_fleet(read, (), (), OPEN),
+        reopened.save_orphans((orphan("p-1"),), (), OPEN),
+        reopened.take_requests((1,), OPEN),
+        reopened.renew_lease(lease),
     )
     for write in writes:
         await write
@@ -200,9 +200,9 @@ async def the_revision_tells_of_a_request_whose_author_gave_up(stores: Stores) -
 async def the_revision_rests_while_nobody_writes(stores: Stores) -> None:
     """Reading is no news."""
     store = await stores.fresh()
-    retry_at = await stores.retry_at(store)
-    await retry_at.request(request())
+    reopened = await stores.reopened(store)
+    await reopened.request(request())
     before = await store.revision()
-    await retry_at.requests()
+    await reopened.requests()
     await store.fleets()
     assert await store.revision() == before

@@ -150,7 +150,7 @@ class Stores(Protocol):
         """Open a new, empty store that no other check has used."""
         ...
 
-    async def retry_at(self, store: Store) -> Store:
+    async def reopened(self, store: Store) -> Store:
         """Open another handle on the same records, as a second process would have one."""
         ...
 

@@ -50,10 +50,10 @@ async def a_living_machine_keeps_its_last_image(stores: Stores) -> None:
     other = await _save(store, two, 1)
     await store.save_fleet(read, (), (event(last, minutes(3)),), OPEN)  # it carries no image
     assert await store.forget(minutes(60), _ALL, OPEN) == 2
-    retry_at = await stores.retry_at(store)
-    assert [entry.image for entry in await retry_at.events()] == [last, other]
-    assert await retry_at.images(WEB, minutes(60)) == (last, other)
-    assert await retry_at.machines(WEB) == (last, other)
+    reopened = await stores.reopened(store)
+    assert [entry.image for entry in await reopened.events()] == [last, other]
+    assert await reopened.images(WEB, minutes(60)) == (last, other)
+    assert await reopened.machines(WEB) == (last, other)
 
 
 async def the_past_is_as_before_from_that_time_on(stores: Stores) -> None:
@@ -109,11 +109,11 @@ async def a_machine_that_went_before_goes_whole(stores: Stores) -> None:
         await _save(store, ended(replace(await _save(store, one, 1), since=minutes(at))), at)
     ids = tuple(machine(number).id for number in (1, 2, 3))
     assert await store.forget(minutes(5), _ALL, OPEN) == 3
-    retry_at = await stores.retry_at(store)
-    assert [found.id for found in await retry_at.history(ids)] == list(ids[1:])
-    assert await retry_at.machine(ids[0]) is None
-    assert await retry_at.events(machine=ids[0]) == ()
-    assert len(await retry_at.events()) == 4
+    reopened = await stores.reopened(store)
+    assert [found.id for found in await reopened.history(ids)] == list(ids[1:])
+    assert await reopened.machine(ids[0]) is None
+    assert await reopened.events(machine=ids[0]) == ()
+    assert len(await reopened.events()) == 4
 
 
 async def a_machine_went_when_its_record_says(stores: Stores) -> None:
@@ -201,14 +201,14 @@ async def forgetting_leaves_everything_else(stores: Stores) -> None:
 async def what_was_forgotten_is_told(stores: Stores) -> None:
     """The latest time by which anything went, whatever was asked since to no effect."""
     store = await stores.fresh()
-    retry_at = await stores.retry_at(store)
+    reopened = await stores.reopened(store)
     read = await filled(store)
     events = tuple(event(at=minutes(at)) for at in (1, 3.5, 7))
     await store.save_fleet(read, (), events, OPEN)
     found = list[datetime | None]()
     for at in (1, 5.000001, 6, 2):
         await store.forget(minutes(at), _ALL, OPEN)
-        found.append(await retry_at.forgotten())
+        found.append(await reopened.forgotten())
     assert found == [None, minutes(5.000001), minutes(5.000001), minutes(5.000001)]
 
 
@@ -227,9 +227,9 @@ async def what_deleted_machines_cost_is_never_forgotten(stores: Stores) -> None:
     await _save(store, first.with_billing(spent=2.0), 4)
     assert await store.spent(WEB) == 2.0
     assert await store.forget(minutes(60), _ALL, OPEN) > 0
-    retry_at = await stores.retry_at(store)
-    assert await retry_at.machine(first.id) is None
-    assert await retry_at.spent(WEB) == 2.0
+    reopened = await stores.reopened(store)
+    assert await reopened.machine(first.id) is None
+    assert await reopened.spent(WEB) == 2.0
 
 
 async def forgetting_is_fenced(stores: Stores) -> None:
@@ -238,7 +238,7 @@ async def forgetting_is_fenced(stores: Stores) -> None:
     read = await filled(store)
     await store.save_fleet(read, (), (event(),), OPEN)
     stale = await stale_fence(store)
-    await refused(Fenced, (await stores.retry_at(store)).forget(minutes(5), _ALL, stale))
+    await refused(Fenced, (await stores.reopened(store)).forget(minutes(5), _ALL, stale))
     assert len(await store.events()) == 1
     assert await store.forgotten() is None
     current = replace(stale, epoch=Epoch(stale.epoch + 1))

@@ -243,8 +243,8 @@ class Way(Struct, frozen=True):
         """Ask for a wipe, unless one is under way; one that ended in error is asked for again."""
         wipe = self._last_wipe()
         under_way = wipe is not None and wipe.call_state in {CallState.OPEN, CallState.DONE}
-        retry_at = wipe is not None and (self._failed(wipe) or self._is_astray(wipe))
-        if under_way and not retry_at:
+        came_to_nothing = wipe is not None and (self._failed(wipe) or self._is_astray(wipe))
+        if under_way and not came_to_nothing:
             return ()
         if self.resource.status not in {"ready", "error"}:
             return ()
