@@ -278,7 +278,7 @@ def test_explaining_a_host_on_its_way_names_its_next_call(capsys: Out) -> None:
     ("more", "message", "at"),
     [
         (
-            {"retry_at": NOW + timedelta(minutes=3), "error": "locked"},
+            {"retry_since": NOW, "retry_at": NOW + timedelta(minutes=3), "error": "locked"},
             "another try: locked",
             "2026-03-01T12:03:00Z",
         ),

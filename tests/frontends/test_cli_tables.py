@@ -127,16 +127,20 @@ def test_names_from_outside_cannot_draw_on_the_terminal() -> None:
     assert clean("Name:\tmacOS\nNo:\t26\x07") == "Name:   macOS\nNo:     26·"
 
 
+def paused(pause: timedelta) -> dict[str, Any]:
+    return {"retry_since": NOW, "retry_at": NOW + pause}
+
+
 @pytest.mark.parametrize(
     ("more", "message"),
     [
         ({"phase": Phase.READY}, ""),
         ({"phase": Phase.STARTING}, "times out in 5 min"),
         ({"phase": Phase.STOPPING}, "times out in 5 min"),
-        ({"phase": Phase.STARTING, "retry_at": NOW + timedelta(seconds=30)}, "tried again in 30 s"),
+        ({"phase": Phase.STARTING, **paused(timedelta(seconds=30))}, "tried again in 30 s"),
         ({"doubt": Doubt(what="vanished", since=NOW)}, "to be confirmed: vanished"),
         ({"phase": Phase.STARTING, "since": NOW - timedelta(hours=1)}, "times out now"),
-        ({"phase": Phase.STARTING, "retry_at": NOW + timedelta(hours=1)}, "times out in 5 min"),
+        ({"phase": Phase.STARTING, **paused(timedelta(hours=1))}, "times out in 5 min"),
         ({"phase": Phase.FAILED}, "to be deleted"),
     ],
 )

@@ -17,6 +17,7 @@ from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import PHASES, Phase, sentence
 from hostler.domain.model.snapshot import Snapshot
 from hostler.domain.observation.blockers import protected_until
+from hostler.domain.observation.ready import is_paused
 from hostler.domain.reporting.hosts import HostStatus, host_statuses
 
 from .delays import deletion_delay, failed_delay, left_alone
@@ -68,7 +69,7 @@ def next_step(
 def _tried_again(machine: Machine, fleet: Fleet, now: datetime) -> datetime | None:
     """Return when the machine is tried again; None where that is over, or its start is by then."""
     at, limit = machine.retry_at, time_limit(machine, fleet)
-    if at is None or at <= now:
+    if at is None or not is_paused(machine, now):
         return None
     if machine.phase is not Phase.STARTING or limit is None:
         return at
