@@ -5,11 +5,13 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
+from hostler.domain.model.fleet import Timers
 from hostler.lab.scenes.macs import FLEET as MACS
 from hostler.lab.scenes.macs import MacRig, play_macs
 from hostler.lab.scenes.servers import FLEET as SERVERS
 from hostler.lab.scenes.servers import Rig, play
 from hostler.simulators.scaleway.faults.rates import Rule
+from hostler.simulators.scaleway.state import errors
 
 ALWAYS = 1_000_000
 HOUR = 3600.0
@@ -46,6 +48,25 @@ def test_creations_of_servers_in_an_hour_are_bounded(fault: str, size: int) -> N
         rig.hostler(fleet)
         await rig.clock.sleep(timedelta(hours=1.5))
         assert size * 2 <= worst(rig, "server.create") <= fleet.creates_per_hour(size)
+
+    play(scene)
+
+
+def test_an_api_that_asks_for_an_hours_pause_is_asked_every_ten_minutes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It was taken for a pause of another clock, and the call made as soon as the account may."""
+    busy = errors.Refused(429, None, headers=(("Retry-After", "3600"),))
+    monkeypatch.setattr(errors, "rate_limited", lambda: busy)
+    fleet = replace(SERVERS, size=1, timers=Timers(start=timedelta(hours=2)))
+
+    async def scene(rig: Rig) -> None:
+        rig.world.script(
+            Rule(fault="rate_limited_429", route="server.action.poweron", count=ALWAYS)
+        )
+        rig.hostler(fleet)
+        await rig.clock.sleep(timedelta(hours=1.5))
+        assert 5 <= worst(rig, "server.action.poweron") <= 6
 
     play(scene)
 

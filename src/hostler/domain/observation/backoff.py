@@ -26,8 +26,9 @@ LONGEST: Mapping[Refusal, timedelta] = {
 }
 """The longest pause after each refusal: what heals by itself is asked for sooner."""
 
-LONGEST_ASKED = timedelta(hours=1)
-"""The longest pause that a provider, a device or an API server may ask for."""
+LONGEST_ASKED = timedelta(minutes=10)
+"""The longest pause that a provider, a device or an API server may ask for: a machine that ends is
+billed until its calls are made, so they are tried for as long as its bounds last."""
 
 _STEADY = frozenset({Refusal.BUSY, Refusal.RATE, Refusal.NOT_SENT})
 """What is asked for again after 1 s, and later a second more for every eight tries."""
