@@ -296,6 +296,17 @@ def test_survey_is_what_reconciling_and_then_asking_for_the_resources_comes_to(
         scene.later(30 * S)
 
 
+def test_survey_brings_back_a_pause_that_began_in_the_future() -> None:
+    scene, _ = resting()
+    scene.observe()
+    snapshot = scene.snapshot()
+    future = snapshot.now + 60 * S
+    entry = replace(snapshot.machines[0], retry_since=future, retry_at=future + 5 * S)
+    known, *_ = survey(entry, snapshot)
+    assert known == reconcile(entry, snapshot)
+    assert known.retry_at == snapshot.now + 5 * S
+
+
 def test_bug_of_a_provider_for_one_machine_is_told_and_stops_no_other() -> None:
     class Buggy(FakePlanner):
         def next_calls(
