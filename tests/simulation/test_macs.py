@@ -138,6 +138,7 @@ PAST_FAILURES = {
 """The same of seeds as they are drawn today."""
 
 FAILURES_OF_NEWER_DICE = {
+    183000859: "S4: a machine whose host could not be prepared recovered for being up, for hours",
     5149: "S7: a release was answered well and came too late, and a list was empty (the judge)",
     717: "L1: hosts that were given up with their machines stayed so when a person put them back",
     113000120: "S5: two 403 for rate limits beside empty lists were believed, of a healthy host",

@@ -392,6 +392,16 @@ def test_what_recovers_is_ready_once_it_answers_again() -> None:
     assert scene.the().phase is Phase.READY
 
 
+def test_machine_whose_host_could_not_be_prepared_does_not_recover_by_being_up() -> None:
+    """A protected one went to and fro between failed and starting for hours (Macs 183000859)."""
+    scene = furnished()
+    scene.fleet = replace(scene.fleet, timers=replace(scene.fleet.timers, keep_failed=10 * MIN))
+    failed = replace(scene.the(), phase=Phase.FAILED, since=scene.now)
+    scene.keep(replace(failed, reason=str(Reason.NOT_PREPARED)))
+    scene.rounds(3, 20 * S)
+    assert (scene.the().phase, scene.the().reason) == (Phase.FAILED, Reason.NOT_PREPARED)
+
+
 def test_machine_that_was_never_ready_does_not_recover_by_being_up() -> None:
     scene = furnished()
     scene.fleet = replace(scene.fleet, timers=replace(scene.fleet.timers, keep_failed=10 * MIN))

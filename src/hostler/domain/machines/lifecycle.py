@@ -207,10 +207,15 @@ def _lose(transition: Transition, snapshot: Snapshot, *, wave: bool) -> Transiti
 
 
 def _broken(transition: Transition, snapshot: Snapshot) -> Transition:
-    """What was ready and is up again, with no doubt left, recovered."""
+    """What was ready and is up again, with no doubt left, recovered.
+
+    A machine whose host could not be prepared was up all the time.
+    """
     machine, resource = transition.machine, transition.main(snapshot)
     up = resource is not None and resource.condition is Condition.UP
     if not up or machine.health.was_ready is None or machine.deletion is not None:
+        return transition
+    if machine.reason == Reason.NOT_PREPARED:
         return transition
     if failure.suspected(transition, snapshot) is not None:
         return transition
