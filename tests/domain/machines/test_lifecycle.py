@@ -393,7 +393,7 @@ def test_what_recovers_is_ready_once_it_answers_again() -> None:
 
 
 def test_machine_whose_host_could_not_be_prepared_does_not_recover_by_being_up() -> None:
-    """A protected one went back and forth between failed and starting for hours (Macs 183000859)."""
+    """One went back and forth between failed and starting for hours (Macs 183000859)."""
     scene = furnished()
     scene.fleet = replace(scene.fleet, timers=replace(scene.fleet.timers, keep_failed=10 * MIN))
     failed = replace(scene.the(), phase=Phase.FAILED, since=scene.now)
