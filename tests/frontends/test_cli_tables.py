@@ -141,6 +141,14 @@ def paused(pause: timedelta) -> dict[str, Any]:
         ({"doubt": Doubt(what="vanished", since=NOW)}, "to be confirmed: vanished"),
         ({"phase": Phase.STARTING, "since": NOW - timedelta(hours=1)}, "times out now"),
         ({"phase": Phase.STARTING, **paused(timedelta(hours=1))}, "times out in 5 min"),
+        (
+            {
+                "phase": Phase.STARTING,
+                **paused(timedelta(seconds=30)),
+                "retry_since": NOW + timedelta(seconds=1),
+            },
+            "times out in 5 min",
+        ),
         ({"phase": Phase.FAILED}, "to be deleted"),
     ],
 )

@@ -97,8 +97,7 @@ def _at_rest(machine: Machine, snapshot: Snapshot) -> Survey | None:
     if (
         machine.unknown_since is not None
         or machine.health.doubt is not None
-        or machine.since > snapshot.now
-        or (machine.retry_since or machine.since) > snapshot.now
+        or max(machine.since, machine.retry_since or machine.since) > snapshot.now
     ):
         return None
     for asked in machine.asked:
