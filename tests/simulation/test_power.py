@@ -44,6 +44,9 @@ PAST_FAILURES = {
     131000096: "hold: the same, where two may start at a time",
     131000146: "choice: a box was not taken that was about to go on for its own sake (the judge)",
     139000455: "L1: none was on where people held all, by a clock that had jumped back (the judge)",
+    195100022: "L1: the box that stayed on had a hold, over by its engine's time (the judge)",
+    185000289: "L1: of two that stayed on one had such a hold (the judge)",
+    185000197: "power: a backup that was put back did not know that a box had gone off (the judge)",
     139000223: "choice: a box was not taken that was about to go off (the judge)",
     131000485: "hold: a box that was told to go on again and again stayed dark (the judge)",
 }

@@ -10,7 +10,7 @@ from hostler.domain.hosts.delivery import LONGEST, came, copies
 from hostler.domain.hosts.lifecycle import decide_hosts
 from hostler.domain.hosts.purchasing import is_paid
 from hostler.domain.ids import HostId
-from hostler.domain.model.host import Host, HostCondition, HostGoal, HostOrigin
+from hostler.domain.model.host import Host, HostCondition, HostGoal, HostOrigin, ReleasePolicy
 from hostler.domain.model.resource import Condition, Resource
 from hostler.testing.scenes.builders import BEGIN
 from hostler.testing.scenes.hosts import (
@@ -90,6 +90,26 @@ def test_one_that_is_given_up_is_paid_for_until_it_is_gone_whether_or_not_it_cam
     (came,) = decide_hosts(hosts_snapshot(given_up, box("retiring", delivered=True)))
     assert (came.host.purchase.delivered, came.host.condition) == (BEGIN, HostCondition.RETIRING)
     assert is_paid(came.host)
+
+
+def test_one_that_somebody_keeps_before_it_came_is_paid_for_from_when_it_does() -> None:
+    """It was given up, and put into the pool by hand: on no bill, and no more counted (183000179).
+
+    What is awaited is not told so: it becomes free when it is delivered.
+    """
+    pooled = record(
+        condition=HostCondition.DIRTY, origin=HostOrigin.ORDERED, policy=ReleasePolicy.KEEP
+    )
+    assert is_paid(pooled)
+    (waits,) = decide_hosts(hosts_snapshot(pooled, box("pool")))
+    assert waits.host.purchase.delivered is None
+    for held in (pooled, replace(pooled, condition=HostCondition.QUARANTINED)):
+        (came,) = decide_hosts(hosts_snapshot(held, box("pool", delivered=True)))
+        assert came.host.purchase.delivered == BEGIN
+    (awaited,) = decide_hosts(
+        hosts_snapshot(COMING, box("ordered", Condition.BUSY, delivered=True))
+    )
+    assert awaited.host.purchase.delivered is None
 
 
 def named(host: HostId = BOX, created: datetime | None = BEGIN) -> Resource:

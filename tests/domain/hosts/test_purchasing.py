@@ -339,8 +339,22 @@ def test_what_is_lent_and_only_scheduled_to_end_counts_once_and_for_whoever_boug
             delivered=None,
             paid_until=None,
         ),
+        ordered(
+            condition=HostCondition.DIRTY,
+            policy=ReleasePolicy.KEEP,
+            delivered=None,
+            paid_until=None,
+        ),
+        ordered(condition=HostCondition.DIRTY, delivered=None, paid_until=None),
     ],
-    ids=["not to be called back", "somebody retired it", "ended in this turn", "it never came"],
+    ids=[
+        "not to be called back",
+        "somebody retired it",
+        "ended in this turn",
+        "it never came",
+        "it never came and somebody keeps it",
+        "it never came and listings lacked it",
+    ],
 )
 def test_what_is_given_up_counts_among_the_most_until_it_is_gone(deletion: Host) -> None:
     """It is paid for, and the provider's quota counts it: beyond both a host was bought."""

@@ -160,10 +160,15 @@ def delivered(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host
     return fresh.now(HostCondition.FREE, now, "delivered")
 
 
-def after_all(host: Host, resource: Resource, now: datetime) -> Host:
-    """Return the record of a host that is given up, which is paid for if it was delivered late."""
+def delivered_late(host: Host, resource: Resource | None, now: datetime) -> Host:
+    """Return the record of a host that was given up, or kept instead, before it was delivered.
+
+    It is paid for from when it is: whatever became of it since, it is on no way to us any more.
+    """
+    awaited = host.condition in {HostCondition.COMING, HostCondition.ABSENT}
     bought = host.purchase.origin is HostOrigin.ORDERED and host.purchase.delivered is None
-    return host.with_purchase(delivered=now) if bought and resource.host.delivered else host
+    came = resource is not None and resource.host.delivered
+    return host.with_purchase(delivered=now) if bought and came and not awaited else host
 
 
 def _is_overdue(host: Host, now: datetime, jumped: datetime | None) -> bool:

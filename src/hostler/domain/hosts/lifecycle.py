@@ -56,9 +56,8 @@ def _decided(host: Host, snapshot: AccountSnapshot) -> HostTransition:
     sighting = snapshot.inventory.sightings.get(ResourceId(host.id))
     resource = sighting.resource if sighting else None
     known = without_future(host, snapshot.now)
-    after = described(known, resource, snapshot).with_ownership(
-        late=late_holder(host, resource, snapshot)
-    )
+    record = delivery.delivered_late(described(known, resource, snapshot), resource, snapshot.now)
+    after = record.with_ownership(late=late_holder(host, resource, snapshot))
     transition = HostTransition(before=host, host=after, resource=resource)
     tied = snapshot.bindings.get(host.id)
     if tied is not None and (holder := snapshot.machines.get(tied)) is not None:
@@ -263,7 +262,6 @@ def _called_back(host: Host, resource: Resource, snapshot: AccountSnapshot) -> H
 
     One that a person puts back into its pool is the pool's again, as if they had asked us for it.
     """
-    host = delivery.after_all(host, resource, snapshot.now)
     if _is_put_back(host, resource, snapshot):
         asked = tuple(asked for asked in host.asked if asked.call_state is CallState.OPEN)
         pooled = replace(of_pool(host, host.ownership.pool, resource), goal=None, asked=asked)

@@ -228,17 +228,18 @@ def _comes_back(host: Host, snapshot: Snapshot) -> bool:
 def is_paid(host: Host) -> bool:
     """Tell whether a host that was ordered is there, whatever becomes of it.
 
-    One that is on its way is an order still; one that never came and is given up stands until then.
+    One that is on its way is an order still. One that never came stands until it is gone, whether
+    it is given up or somebody keeps it.
     """
-    there = host.purchase.delivered is not None or host.condition is HostCondition.RETIRING
-    ordered = host.purchase.origin is HostOrigin.ORDERED
-    return ordered and there and host.condition is not HostCondition.ABSENT
+    awaited = host.condition in {HostCondition.COMING, HostCondition.ABSENT}
+    return host.purchase.origin is HostOrigin.ORDERED and not awaited
 
 
 def _may_go(host: Host) -> bool:
-    """Tell whether a host that was ordered is there, not given up, and not kept by a person."""
-    stands = is_paid(host) and host.condition is not HostCondition.RETIRING
-    return stands and host.purchase.policy is not ReleasePolicy.KEEP
+    """Tell whether a host that was ordered came, is not given up, and not kept by a person."""
+    came = is_paid(host) and host.purchase.delivered is not None
+    stays = host.purchase.policy is ReleasePolicy.KEEP
+    return came and not stays and host.condition is not HostCondition.RETIRING
 
 
 def _called_back(snapshot: Snapshot) -> Iterator[datetime]:

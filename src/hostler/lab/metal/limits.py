@@ -93,19 +93,17 @@ class Limits:
         """Judge whether a box that a machine takes may be switched on now.
 
         What a person or a brown-out did to it since it was bound, or so shortly before that nobody
-        had seen it, was not known when it was taken.
+        had seen it, was not known when it was taken; nor is since when it is off where that was on
+        record only until the store was put back.
         """
         now, condition = self.now(), self.truth.condition(box)
         if self.faults["clock_jump"] or condition is Condition.UP:
             return ()
         if self.truth.handled.get(box, -inf) >= shadow.bound_at.get(box, now) - SEEN:
             return ()
-        limits, since = self.scenario.power, now - self.truth.since(box)
-        off = (
-            condition is Condition.OFF
-            and since > SEEN
-            and self._joined(box) < self.truth.since(box)
-        )
+        limits, at = self.scenario.power, self.truth.since(box)
+        since, known = now - at, self._joined(box) < at and not shadow.has_forgotten(at)
+        off = condition is Condition.OFF and since > SEEN and known
         least = limits.least_off.total_seconds() - 1.0 - self._apart
         found: Found = ()
         if off and self._was_on(box) > SEEN and since < least:
