@@ -47,6 +47,7 @@ PAST_FAILURES = {
     195100022: "L1: the box that stayed on had a hold, over by its engine's time (the judge)",
     185000289: "L1: of two that stayed on one had such a hold (the judge)",
     185000197: "power: a backup that was put back did not know that a box had gone off (the judge)",
+    206000002: "hold: a box waited for its turn behind one that refused its password (the judge)",
     139000223: "choice: a box was not taken that was about to go off (the judge)",
     131000485: "hold: a box that was told to go on again and again stayed dark (the judge)",
 }

@@ -77,6 +77,23 @@ def test_one_that_did_not_go_on_is_left_alone_for_a_while() -> None:
     assert goals(seen_off(host, limits=wanted, now=struck + pause)) == {FIRST: HostGoal.ON}
 
 
+def test_one_that_nobody_could_switch_on_tells_why() -> None:
+    """It was said to have been switched on, and its password was refused (power 206000002)."""
+    begun = HostPower(on=False, since=BEGIN - HOUR, begun=BEGIN - HOUR)
+    for refused in ("", "host.on: the credentials are refused"):
+        host = replace(off(FIRST), power=begun, error=refused)
+        (found,) = decide_hosts(seen_off(host, limits=PowerLimits(stay_on=1)))
+        why = found.host.error
+        assert why == ": ".join(("it was not seen on after it was to go on", refused)).strip(": ")
+        (more,) = decide_hosts(
+            seen_off(
+                replace(found.host, power=begun), limits=PowerLimits(stay_on=1), now=BEGIN + HOUR
+            )
+        )
+        assert more.host.health.strikes == 2
+        assert more.host.error.count("it was not seen on") == 1
+
+
 @pytest.mark.parametrize("wanted", [PowerLimits(exercise=HOUR), PowerLimits(stay_on=1)])
 def test_one_whose_fleet_is_paused_has_no_strike_for_not_going_on(wanted: PowerLimits) -> None:
     """Seed 131000146 of power: the time in which it was to come up ran while nobody switched it."""

@@ -69,8 +69,13 @@ def pursued(host: Host, goal: HostGoal | None, snapshot: AccountSnapshot) -> Hos
 
 
 def _struck(host: Host, snapshot: AccountSnapshot) -> Host:
-    """A host that does not go on counts a strike: it is tried again later, or left alone."""
-    why, strikes = "it was not seen on after it was switched on", host.health.strikes + 1
+    """A host that does not go on counts a strike: it is tried again later, or left alone.
+
+    It may never have been switched on: what came of the last command is said where that failed.
+    """
+    why, strikes = "it was not seen on after it was to go on", host.health.strikes + 1
+    if host.error and not host.error.startswith(why):
+        why = f"{why}: {host.error}"
     struck = replace(
         host.with_health(strikes=strikes),
         power=replace(host.power, begun=None, cycle=None),

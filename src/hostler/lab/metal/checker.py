@@ -8,6 +8,7 @@ power  boxes are switched no oftener, and no more at a time, than their limits a
 """
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId, ResourceId, Zone
 from hostler.domain.model.calls import Call, Shows
@@ -297,7 +298,8 @@ class MetalChecker(Checker):
         hosts = (host for host in shadow.hosts.values() if host.id not in shadow.bindings)
         moved = (host for host in hosts if not (host.fleet and shadow.is_held_back(host.fleet)))
         free = (host for host in moved if host.condition is HostCondition.FREE)
-        made = Switched(self.truth, self.held(shadow), self._scenario.power.exercise)
+        has_room = partial(self._limits.has_room, shadow)
+        made = Switched(self.truth, self.held(shadow), has_room, self._scenario.power.exercise)
         switched = self._switched.setdefault(shadow.own, made)
         answer = (host for host in free if self._sightings.is_recent(host.id, self.now))
         self.found(switched.late((h for h in answer if self.looking(shadow, h.zone)), passed))

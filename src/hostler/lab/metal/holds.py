@@ -4,7 +4,7 @@ What is to go off and on again does; so does what was off for so long that it is
 still goes on.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -35,13 +35,15 @@ _WANTED: Mapping[HoldKind, tuple[frozenset[Condition], float]] = {
 class Switched:
     """For how long the boxes of one installation are not as their holds want them.
 
-    `exercise` is for how long one may be off before it is to show that it still goes on, if it is.
+    `has_room` tells whether one may go on while others do, and `exercise` is for how long one may
+    be off before it is to show that it still goes on, if it is.
     `waited` is in seconds of the time that counts; `struck` is how many faults there were by the
     last check.
     """
 
     truth: MetalTruth
     holds: Holds
+    has_room: Callable[[Host], bool]
     exercise: timedelta | None = None
     waited: dict[HostId, float] = field(default_factory=dict[HostId, float])
     struck: int = 0
@@ -65,7 +67,8 @@ class Switched:
                 continue
             if kind is HoldKind.ON and self._is_asked(host):
                 continue
-            time = self.waited[host.id] = older.get(host.id, 0.0) + passed if calm else 0.0
+            counted = passed if kind is not HoldKind.ON or self.has_room(host) else 0.0
+            time = self.waited[host.id] = older.get(host.id, 0.0) + counted if calm else 0.0
             if time > soon:
                 return wrong(f"{host.id} is {condition} for {time:.0f} s, and {why}")
         return ()

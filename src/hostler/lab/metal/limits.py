@@ -68,6 +68,19 @@ class Limits:
         _, at = self._newest_start.get(self.rack_of(box), (None, -inf))
         return self.now() - at < self.scenario.power.start_gap.total_seconds() + SEEN
 
+    def has_room(self, shadow: ShadowStore, host: Host) -> bool:
+        """Tell whether a box may go on by now: as many others may not be on their way as may be.
+
+        One that stays dark, or that nobody can switch, takes up its room until that is a strike.
+        """
+        if host.power.begun is not None:
+            return True
+        others = (h for h in shadow.hosts.values() if self._share(host.id, h.id))
+        begun = sum(h.power.begun is not None for h in others)
+        starting = (m for m in shadow.living() if m.phase is Phase.STARTING and m.host is not None)
+        begun += sum(self._share(host.id, machine.host) for machine in starting)
+        return begun < self.scenario.power.parallel_starts
+
     def stopped(self, host: Host | None, call: Call) -> Found:
         """A box that nobody needs stays on for its least time; cleaning and people apart.
 

@@ -18,7 +18,7 @@ from hostler.testing.invariants import Found, Violation
 from .sightings import Sightings
 
 _NOT_CLEANED = "it could not be cleaned"
-_NOT_ON = "it was not seen on after it was switched on"
+_NOT_ON = "it was not seen on after it was to go on"
 _IDLE = frozenset({HostCondition.FREE, HostCondition.QUARANTINED})
 
 
@@ -44,7 +44,7 @@ class Strikes:
         self._to_go_on[own, host.id] = host.power.begun
         if error == _NOT_CLEANED and self.sightings.last(host.id, Condition.FAILED) <= at:
             return _wrong(host, "could not be cleaned, and nothing failed")
-        if error == _NOT_ON and self._is_left_off(host, since):
+        if error.startswith(_NOT_ON) and self._is_left_off(host, since):
             return _wrong(host, "does not go on, and nobody asked it to")
         return ()
 
