@@ -17,6 +17,8 @@ PAST_FAILURES = {
     74: "L1: a taint of the machine before stayed on a node that was never off (the lab)",
     139: "orders: what was given up just before a crash was still counted (the judge)",
     165: "power: a machine that was bound before a crash, and waits for its box, was not counted",
+    208000069: "groups: boxes were no room until they were observed after a takeover",
+    208000088: "groups: the same, of an engine that stood still",
     66000085: "groups: a box whose machine had just ended was no room for a moment",
     77000033: "L1: a box was set aside for the time that its machine had waited for a box",
     76000139: "power: a brown-out that the engine slept through was no start of a box (the judge)",

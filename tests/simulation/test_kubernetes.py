@@ -40,6 +40,7 @@ PAST_FAILURES = {
 """Seeds of failures that were found and mended, and what each found."""
 
 FAILURES_OF_NEWER_DICE = {
+    209000060: "L3: a replica had not read yet that a Fleet was to grow (the judge)",
     99000103: "L1: a host of the pool was broken, which its owner mends (the judge)",
     99000094: "drain: a process stood still between an end and its save (the judge)",
 }

@@ -116,10 +116,14 @@ class EngineRecords(Struct, frozen=True):
     def room(self, fleet: Fleet, now: datetime) -> int | None:
         """Return on how many hosts machines of the fleet are or may come now.
 
-        None where more hosts can be made or ordered, or others decide over them too.
+        None where more hosts can be made or ordered, or others decide over them too; and until all
+        of their zones were observed: an engine that takes the lead again has forgotten them.
         """
         terms, capabilities = self.loop.state.terms(self.fleet), self.loop.hosts
         if terms is None or capabilities is None or capabilities.ownership is not Ownership.RECORD:
+            return None
+        whole, kind = self.loop.state.inventory.whole, self.loop.host_kind
+        if any((offer.zone, kind) not in whole for offer in fleet.offers):
             return None
         machines = {machine.id for machine in self.machines() or ()}
         return room(self.hosts(), machines, fleet, terms.fits, now)

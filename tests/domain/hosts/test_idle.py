@@ -84,7 +84,7 @@ def test_one_that_nobody_could_switch_on_tells_why() -> None:
         host = replace(off(FIRST), power=begun, error=refused)
         (found,) = decide_hosts(seen_off(host, limits=PowerLimits(stay_on=1)))
         why = found.host.error
-        assert why == ": ".join(("it was not seen on after it was to go on", refused)).strip(": ")
+        assert why == f"it was not seen on after it was to go on: {refused}".strip(": ")
         (more,) = decide_hosts(
             seen_off(
                 replace(found.host, power=begun), limits=PowerLimits(stay_on=1), now=BEGIN + HOUR

@@ -47,3 +47,17 @@ async def test_a_box_that_is_in_maintenance_is_no_room_until_that_ends() -> None
         assert room() == 2, "the machine that is up there stays a node"
         await scene.pass_by(timedelta(hours=1))
         assert room() == 3
+
+
+async def test_boxes_that_were_not_observed_since_the_lead_was_taken_are_no_less_room() -> None:
+    """Cluster Autoscaler was told of fewer nodes for a moment, at each takeover (208000088)."""
+    scene = MetalScene(NODES, boxes=3)
+    async with scene.running() as engine:
+        (loop,) = engine.loops
+        records = EngineRecords(loop, NODES.name)
+        await scene.until([Phase.READY], 10 * MIN)
+        assert records.room(NODES, scene.clock.now()) == 3
+        loop.state.forget_observations()
+        assert records.room(NODES, scene.clock.now()) is None
+        await scene.pass_by(MIN)
+        assert records.room(NODES, scene.clock.now()) == 3

@@ -109,6 +109,11 @@ class Checker(Findings):
 
     # ------------------------------------------------------------ what is decided
 
+    def written(self, shadow: ShadowStore, process: str, fleet: FleetName) -> Fleet:
+        """Return a fleet as a process has it: every process reads the same file."""
+        del process
+        return shadow.fleets[fleet]
+
     def decided(self, shadow: ShadowStore, process: str, fleet: FleetName, made: Decision) -> None:
         """Note what a process decides, and which counts it knows by then (S3).
 
@@ -120,7 +125,8 @@ class Checker(Findings):
         row, judged = shadow.rows.get(fleet), shadow.leads(process, fleet)
         if row is not None and judged and not shadow.is_held_back(fleet):
             machines = shadow.left_by(fleet, made.commands)
-            self.found(invariants.unmade(shadow.fleets[fleet], row, machines, made))
+            written = self.written(shadow, process, fleet)
+            self.found(invariants.unmade(written, row, machines, made))
         self.known_counts.decides(process, shadow.fleets[fleet], made.commands, known, self.now)
 
     # ------------------------------------------------------------ what is recorded

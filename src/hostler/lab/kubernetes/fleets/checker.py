@@ -56,6 +56,7 @@ class FleetsChecker(ObjectsChecker):
     ) -> None:
         super().__init__(truth, trace, consistency_delay, scenario)
         self._boxes_run = dict[str, Mapping[str, Collection[str]]]()
+        self._fleets_run = dict[str, Mapping[str, Fleet]]()
         self._hosts: Objected = {}
         self._providers: Objected = {}
         self._ran = dict[str, set[str]]()
@@ -82,7 +83,7 @@ class FleetsChecker(ObjectsChecker):
         self,
         process: str,
         in_force: Mapping[str, Collection[str]],
-        fleets: Container[str] | None,
+        fleets: Mapping[str, Fleet] | None,
     ) -> None:
         """Note the boxes and fleets of an engine that begins now: what it needs is among them.
 
@@ -91,12 +92,18 @@ class FleetsChecker(ObjectsChecker):
         """
         if fleets is None:
             self._boxes_run.pop(process, None)
+            self._fleets_run.pop(process, None)
             return
-        self._boxes_run[process] = in_force
+        self._boxes_run[process], self._fleets_run[process] = in_force, fleets
         self._fleets_stay(process, in_force, fleets)
         for fleet, (leader, _) in self._led.items():
             if leader == process:
                 self._boxes_stay(process, fleet)
+
+    def written(self, shadow: ShadowStore, process: str, fleet: FleetName) -> Fleet:
+        """Return a fleet as it is in force in a process, which may read a newer one later."""
+        runs = self._fleets_run.get(process.partition(".")[0], {})
+        return runs.get(fleet, shadow.fleets[fleet])
 
     def _boxes_stay(self, process: str, fleet: FleetName) -> None:
         in_force = self._boxes_run.get(process, {})

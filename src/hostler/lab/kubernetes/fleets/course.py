@@ -178,7 +178,7 @@ class FleetsCourse(EngineCourse):
         if config is None:
             judge.takes(replica.process.name, {}, None)
             return ()
-        asked = {str(one.name) for one in config.fleets if not one.removed}
+        asked = {str(one.name): one for one in config.fleets if not one.removed}
         judge.takes(replica.process.name, in_force(config), asked)
         rows = run.shadow.rows
         fleets = [one for one in config.fleets if not one.removed or one.name in rows]
