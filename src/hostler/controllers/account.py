@@ -262,7 +262,7 @@ class AccountLoop:
             busy = await self._hosts.reconcile(hosts_cycle, group, self._guard)
             found.expecting = found.expecting or busy
         doubtful = self.state.doubtful(self._ports.clock.now()) is not None
-        self.state.observed_once = True
+        self.state.has_observed = True
         self.state.forget_gone()
         self.state.asked = still_asked(self.state.asked, found.asked, self.state.inventory.missing)
         await self._raise(found.failed)

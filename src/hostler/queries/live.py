@@ -29,7 +29,7 @@ class LiveRecords(Protocol):
 
     @property
     def has_observed(self) -> bool:
-        """Whether the engine has observed the provider since it started."""
+        """Whether the provider was observed since it began, took the lead, or its clock jumped."""
         ...
 
     def is_current(self) -> bool:
@@ -94,8 +94,8 @@ class EngineRecords(Struct, frozen=True):
 
     @property
     def has_observed(self) -> bool:
-        """Whether the engine has observed the provider since it started."""
-        return self.loop.state.observed_once
+        """Whether the provider was observed since it began, took the lead, or its clock jumped."""
+        return self.loop.state.has_observed
 
     def row(self) -> FleetRow | None:
         """Return the fleet's row, or None until the engine has read it."""

@@ -532,6 +532,38 @@ def test_connect_info_right_after_a_start_waits_for_the_first_observation_and_no
     play(scene)
 
 
+@pytest.mark.parametrize("asked", ["heartbeat", "connect_info"])
+def test_nothing_is_refused_while_what_was_seen_is_forgotten_for_a_clock_that_jumped(
+    asked: str,
+) -> None:
+    """A runner takes one refused heartbeat for an instance that is not well."""
+
+    async def scene(rig: Rig) -> None:
+        plugged, (one,) = await running(Plugin(rig, fresh_store(), replace(GROUP, probe=Probe())))
+        await asyncio.sleep(600.0)  # all is quiet by then: observed now and then
+        rig.clock.jump(timedelta(hours=1))
+        for _ in range(1_000):
+            await getattr(plugged.group, asked)(one)
+            await asyncio.sleep(0.05)
+
+    play(scene)
+
+
+def test_heartbeat_of_what_was_never_observed_is_refused_after_a_while() -> None:
+    async def scene(rig: Rig) -> None:
+        fleet = replace(GROUP, probe=Probe())
+        plugged, (one,) = await running(Plugin(rig, fresh_store(), fleet))
+        await plugged.group.shutdown()
+        rig.world.script(Rule(fault="hung", count=100_000))
+        again = await opened(Plugin(rig, plugged.plugin.store, fleet))
+        begun = rig.loop.time()
+        with pytest.raises(Refused, match=r"was not observed yet"):
+            await again.group.heartbeat(one)
+        assert 7.0 < rig.loop.time() - begun < 9.0
+
+    play(scene)
+
+
 # ---------------------------------------------------------------- machines of another installation
 
 

@@ -70,7 +70,7 @@ class AccountState:
     pace: timedelta = timedelta(0)
     due: datetime | None = None
     expecting: bool = False
-    observed_once: bool = False
+    has_observed: bool = False
     unread: bool = True
     reads_only: bool = False
     stale: set[FleetName] = field(default_factory=set[FleetName])
@@ -171,7 +171,7 @@ class AccountState:
 
     def forget_observations(self) -> None:
         """Throw away everything that was seen: across a jump of the clock, or another's lease."""
-        self.inventory = Inventory()
+        self.inventory, self.has_observed = Inventory(), False
         self.probed.clear()
         self.answers.clear()
 

@@ -1,7 +1,8 @@
 """Connect: where does an instance answer, and does it answer now?"""
 
+from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from hostler.domain.model.fleet import ProbeKind
 from hostler.domain.model.machine import Machine
@@ -12,7 +13,7 @@ from hostler.ports.provider import Connection
 from .records import GroupRecords
 from .states import Aspect, aspect
 
-_FIRST_OBSERVATION = timedelta(seconds=8)
+_OBSERVATION = timedelta(seconds=8)
 _STEP = timedelta(milliseconds=50)
 _OLD = timedelta(minutes=10)
 
@@ -38,16 +39,25 @@ async def connect_info(records: GroupRecords, asked: Connector, instance: str) -
 
 
 async def _connection(records: GroupRecords, machine: Machine) -> Connection:
-    """Return where the machine is; right after a start, wait for the first observation."""
-    clock, live = records.context.clock, records.context.live
-    last = clock.boot() + _FIRST_OBSERVATION.total_seconds()
-    while True:
-        connection = live.connection(machine)
-        if connection is not None:
-            return connection
-        if live.has_observed or clock.boot() >= last:
-            status = machine.observed or "not observed yet"
-            raise Refused(f"{machine.id} has no address now: it is {machine.phase} ({status})")
+    """Return where the machine is."""
+    live = records.context.live
+    await _observed(records, lambda: live.has_observed or live.connection(machine) is not None)
+    connection = live.connection(machine)
+    if connection is None:
+        status = machine.observed or "not observed yet"
+        raise Refused(f"{machine.id} has no address now: it is {machine.phase} ({status})")
+    return connection
+
+
+async def _observed(records: GroupRecords, is_enough: Callable[[], bool]) -> None:
+    """Wait for a moment until what the engine has observed is enough.
+
+    It may have begun or taken the lead just now, or its clock may have jumped: it observes anew
+    within seconds, and a runner would take a healthy machine for one that is not.
+    """
+    clock = records.context.clock
+    last = clock.boot() + _OBSERVATION.total_seconds()
+    while not is_enough() and clock.boot() < last:
         await clock.sleep(_STEP)
 
 
@@ -61,7 +71,7 @@ async def heartbeat(records: GroupRecords, instance: str) -> None:
         raise Refused(f"{machine.id} is not up: {machine.health.doubt.what}")
     probe = context.fleet.probe
     if probe.kind is ProbeKind.API:
-        _require_recent_observation(records, machine, now)
+        await _require_recent_observation(records, machine)
         return
     connection = await _connection(records, machine)
     passed, text = await context.prober.probe(machine.id, connection, probe)
@@ -69,7 +79,14 @@ async def heartbeat(records: GroupRecords, instance: str) -> None:
         raise Refused(f"{machine.id} does not answer: {text}")
 
 
-def _require_recent_observation(records: GroupRecords, machine: Machine, now: datetime) -> None:
-    observed = records.context.live.observed_at(machine)
-    if observed is None or now - observed > _OLD:
-        raise Refused(f"{machine.id} was not observed for {_OLD}: nothing is known of it")
+async def _require_recent_observation(records: GroupRecords, machine: Machine) -> None:
+    clock, live = records.context.clock, records.context.live
+
+    def is_recent() -> bool:
+        observed = live.observed_at(machine)
+        return observed is not None and clock.now() - observed <= _OLD
+
+    await _observed(records, is_recent)
+    if not is_recent():
+        since = f"for {_OLD}" if live.observed_at(machine) is not None else "yet"
+        raise Refused(f"{machine.id} was not observed {since}: nothing is known of it")
