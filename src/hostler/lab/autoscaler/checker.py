@@ -10,6 +10,7 @@ ends    no machine goes for Cluster Autoscaler's sake that it did not give up.
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
+from math import inf
 
 from msgspec.structs import replace
 
@@ -22,6 +23,9 @@ from hostler.domain.model.resource import Condition
 from hostler.frontends.externalgrpc.calls import State
 from hostler.frontends.externalgrpc.group import ACTOR
 from hostler.lab.checks.shadow_store import ShadowStore
+from hostler.lab.checks.trace import Trace
+from hostler.lab.metal.faults import MetalScenario
+from hostler.lab.metal.ground_truth import MetalTruth
 from hostler.lab.power.checker import PowerChecker
 from hostler.testing.invariants import Violation
 from hostler.testing.time.clock import BEGINNING
@@ -31,6 +35,8 @@ from .cluster import PROVIDER_ID
 
 _NOTICED = 900.0
 """So long, in seconds, a box may be down before whoever looks knows of it."""
+_READ = 1.0
+"""So long, in seconds, core may go by a target that it read before a machine recovered."""
 _AGAIN = f"{Phase.STOPPING}>{Phase.PENDING}"
 _COUNTS = frozenset({Phase.PENDING, Phase.STARTING, Phase.READY})
 
@@ -38,14 +44,21 @@ _COUNTS = frozenset({Phase.PENDING, Phase.STARTING, Phase.READY})
 class AutoscalerChecker(PowerChecker):
     """All checkers of one run of Cluster Autoscaler, beside those of the machines and their boxes.
 
-    `saves` counts what was recorded; `owed` are the nodes that were ordered and have no record yet.
+    `saves` counts what was recorded; `owed` are the nodes that were ordered and have no record yet;
+    `asked` are the machines whose deletion was asked for, and not refused.
     """
 
     saves = 0
     owed = 0
     _given_up = 0
-    _asked: set[MachineId]
     _to_come: frozenset[MachineId] = frozenset()
+
+    def __init__(
+        self, truth: MetalTruth, trace: Trace, consistency_delay: float, scenario: MetalScenario
+    ) -> None:
+        super().__init__(truth, trace, consistency_delay, scenario)
+        self.asked = set[MachineId]()
+        self._recovered = dict[MachineId, float]()
 
     def wrong(self, invariant: str, text: str) -> None:
         """Note that something does not hold."""
@@ -54,12 +67,6 @@ class AutoscalerChecker(PowerChecker):
     def noted(self, text: str) -> None:
         """Put what core asked into the story."""
         self.trace.note(f"Cluster Autoscaler: {text}")
-
-    @property
-    def asked(self) -> set[MachineId]:
-        """The machines whose deletion was asked for, and not refused."""
-        self._asked = getattr(self, "_asked", set())
-        return self._asked
 
     def _living(self) -> list[Machine]:
         return [machine for shadow in self.shadows for machine in shadow.living()]
@@ -76,7 +83,8 @@ class AutoscalerChecker(PowerChecker):
 
     def _is_capacity(self, machine: Machine) -> bool:
         ends = machine.deletion is not None or machine.id in self.asked
-        if ends or machine.phase not in _COUNTS:
+        recovered = self.now - self._recovered.get(machine.id, -inf) < _READ
+        if ends or recovered or machine.phase not in _COUNTS:
             return False
         was_up = machine.health.was_ready is not None and machine.phase is Phase.READY
         down = machine.host is not None and self.truth.condition(machine.host) is not Condition.UP
@@ -162,6 +170,8 @@ class AutoscalerChecker(PowerChecker):
         if before is not None and any(event.detail.startswith(_AGAIN) for event in events):
             # One save may have two moves: the start that failed, and the next one.
             shadow.machines[machine.id] = replace(before, phase=Phase.PENDING)
+        if before is not None and before.phase is Phase.FAILED and machine.phase in _COUNTS:
+            self._recovered[machine.id] = self.now
         super().machine_saved(shadow, machine, events)
         deletion = machine.deletion
         if deletion is None or deletion.actor != ACTOR or machine.id in self.asked:
