@@ -48,6 +48,7 @@ PAST_FAILURES = {
 """Seeds of failures that were found and mended, and what each found."""
 
 FAILURES_OF_NEWER_DICE = {
+    204001113: "L2: a protected machine that was to end stayed in standby while its box was on",
     129000164: "wear: who took over counted a start by what it had seen in its last reign",
     129000430: "wear: the same",
     131000046: "power: a backup that was put back knew of no start since (the judge)",

@@ -147,6 +147,22 @@ def test_machine_that_somebody_switched_on_is_ready_once_it_answers() -> None:
     assert one(scene).phase is Phase.READY
 
 
+def test_machine_that_somebody_switched_on_is_up_though_it_is_to_end_and_is_protected() -> None:
+    """It was said to be in standby for as long as it was protected (metal 204001113)."""
+    scene = stand(Condition.STANDBY, Phase.STANDBY)
+    scene.request(RequestKind.PROTECT, ONE.id)
+    scene.request(RequestKind.DELETE, ONE.id)
+    scene.rounds(2)
+    assert one(scene).phase is Phase.STANDBY
+    become(scene, Condition.UP)
+    scene.rounds(2)
+    assert (one(scene).phase, one(scene).goal) == (Phase.READY, Goal.PRESENT)
+    assert one(scene).deletion is not None
+    scene.request(RequestKind.UNPROTECT, ONE.id)
+    scene.rounds(1)
+    assert one(scene).phase is Phase.DRAINING
+
+
 @pytest.mark.parametrize("phase", [Phase.READY, Phase.DRAINING])
 @pytest.mark.parametrize("down", [Condition.OFF, Condition.STANDBY])
 def test_machine_that_somebody_switched_on_is_lost_when_it_goes_off(

@@ -65,12 +65,17 @@ def _stands(transition: Transition, resource: Resource, snapshot: Snapshot) -> T
 
 
 def resting(transition: Transition, snapshot: Snapshot) -> Transition:
-    """Follow a machine in standby: wake it, believe that it is up, or give it up."""
+    """Follow a machine in standby: wake it, believe that it is up, or give it up.
+
+    One that is to end and may not yet is up as well, where somebody switched it on.
+    """
     transition = _doubted(transition, snapshot)
     machine, resource = transition.machine, transition.main(snapshot)
-    if machine.phase is not Phase.STANDBY or machine.deletion is not None or transition.lost:
+    if machine.phase is not Phase.STANDBY or transition.lost:
         return transition
-    if machine.goal is Goal.PRESENT:
+    if machine.deletion is not None and not protection(machine, snapshot.row, snapshot):
+        return transition
+    if machine.goal is Goal.PRESENT and machine.deletion is None:
         return move(transition, Phase.STARTING, Reason.WOKEN, snapshot)
     up = (
         resource is not None
