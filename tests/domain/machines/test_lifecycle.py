@@ -12,7 +12,7 @@ from hostler.domain.model.fleet import Probe, ProbeKind
 from hostler.domain.model.machine import LOCKED, CallState, Machine
 from hostler.domain.model.phases import Goal, Phase, Reason
 from hostler.domain.model.resource import Condition
-from hostler.domain.model.snapshot import Probed
+from hostler.domain.model.snapshot import Probed, RequestKind
 from hostler.testing.fakes.planner import POWER_ON, SERVER
 from hostler.testing.scenes.builders import FLEET, MIN, S, address, asked, machine, server
 from hostler.testing.scenes.fleet import Scene
@@ -370,6 +370,19 @@ def test_broken_machine_that_is_up_again_recovers() -> None:
     scene.observe()
     scene.reconcile()
     assert scene.the().phase is Phase.READY
+
+
+@pytest.mark.parametrize(("protects", "phase"), [(True, Phase.READY), (False, Phase.STOPPING)])
+def test_broken_machine_that_is_to_end_recovers_as_long_as_it_is_protected(
+    protects: bool, phase: Phase
+) -> None:
+    scene = furnished()
+    if protects:
+        scene.request(RequestKind.PROTECT, scene.the().id)
+    scene.request(RequestKind.DELETE, scene.the().id)
+    scene.keep(replace(scene.the(), phase=Phase.FAILED, since=scene.now))
+    scene.rounds(1)
+    assert (scene.the().phase, scene.the().wanted) == (phase, False)
 
 
 def test_what_recovers_is_ready_once_it_answers_again() -> None:

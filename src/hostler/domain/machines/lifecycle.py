@@ -15,7 +15,7 @@ from hostler.domain.model.snapshot import Snapshot
 from hostler.domain.model.transition import Transition, event, move
 from hostler.domain.observation import effects
 from hostler.domain.observation.absence import next_question
-from hostler.domain.observation.blockers import protection
+from hostler.domain.observation.blockers import is_ending, protection
 from hostler.domain.observation.certainty import all_gone, survey
 
 from . import bootstrap, drain, failure, probing, retry, rollout, standby
@@ -213,7 +213,7 @@ def _broken(transition: Transition, snapshot: Snapshot) -> Transition:
     """
     machine, resource = transition.machine, transition.main(snapshot)
     up = resource is not None and resource.condition is Condition.UP
-    if not up or machine.health.was_ready is None or machine.deletion is not None:
+    if not up or machine.health.was_ready is None or is_ending(machine, snapshot):
         return transition
     if machine.reason == Reason.NOT_PREPARED:
         return transition

@@ -12,7 +12,7 @@ from hostler.domain.model.phases import Goal, Phase, Reason
 from hostler.domain.model.resource import Condition, Resource
 from hostler.domain.model.snapshot import Snapshot
 from hostler.domain.model.transition import Transition, event, move, wait
-from hostler.domain.observation.blockers import protection
+from hostler.domain.observation.blockers import is_ending, protection
 
 from . import drain, failure, probing
 
@@ -71,9 +71,7 @@ def resting(transition: Transition, snapshot: Snapshot) -> Transition:
     """
     transition = _doubted(transition, snapshot)
     machine, resource = transition.machine, transition.main(snapshot)
-    if machine.phase is not Phase.STANDBY or transition.lost:
-        return transition
-    if machine.deletion is not None and not protection(machine, snapshot.row, snapshot):
+    if machine.phase is not Phase.STANDBY or transition.lost or is_ending(machine, snapshot):
         return transition
     if machine.goal is Goal.PRESENT and machine.deletion is None:
         return move(transition, Phase.STARTING, Reason.WOKEN, snapshot)

@@ -195,6 +195,14 @@ def recorded_protection(machine: Machine, row: FleetRow, fleet: Fleet, now: date
     return paused(row, now)
 
 
+def is_ending(machine: Machine, snapshot: Snapshot) -> bool:
+    """Tell whether a machine was asked to end, and nothing keeps it: how it stands counts no more.
+
+    One that is kept stays what it is seen to be, for as long as that lasts.
+    """
+    return machine.deletion is not None and not protection(machine, snapshot.row, snapshot)
+
+
 def ends_at_once(machine: Machine) -> bool:
     """Tell whether an ending needs no drain: nothing can run on what was never ready."""
     return machine.phase in {Phase.PENDING, Phase.STARTING, Phase.FAILED} or (
