@@ -166,6 +166,7 @@ FAILURES_OF_NEWER_DICE = {
     137000870: "L1: a person copied a name that its own host, with no record, still bore (the lab)",
     137002325: "L2: a claim seemed too late by a clock that was three hours behind (the judge)",
     137000268: "S7: a release was answered well and came late, and a list was empty (the judge)",
+    203001474: "S5: a rename was made twice, and the second came when a machine had the host",
     183000179: "S2: a host that a person kept before it came did not count when more were ordered",
     132000023: "L1: an hour of a Mac was to cost what nobody had named (the judge)",
 }

@@ -116,7 +116,11 @@ class HostSteps(Struct, frozen=True):
         """Return the call that may be made now: of a host there is one at a time."""
         resource, inventory = resources[0], self.snapshot.inventory
         observed_at = inventory.observed_at(inventory.sightings[resource.id])
-        times = Times(observed_at, self.snapshot.now, self.snapshot.why_on(subject.id))
+        delay, stays_on = (
+            self.snapshot.capabilities.consistency_delay,
+            self.snapshot.why_on(subject.id),
+        )
+        times = Times(observed_at, self.snapshot.now, stays_on, delay)
         ready = host_allowed(subject, self.goal, resource, times, self.planner)
         return replace(ready, calls=ready.calls[:1])
 

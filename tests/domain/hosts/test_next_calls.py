@@ -15,6 +15,7 @@ from hostler.domain.model.resource import Condition, Resource
 from hostler.domain.model.subject import ask
 from hostler.domain.observation.backoff import LONGEST
 from hostler.domain.observation.outcomes import apply_outcome, apply_to_resources
+from hostler.domain.observation.ready import Ready
 from hostler.testing.scenes.builders import BEGIN, ZONE, machine
 from hostler.testing.scenes.hosts import BOX, box, call, record
 
@@ -138,6 +139,22 @@ def test_what_was_done_is_not_done_again_before_an_observation_of_after_its_answ
         )
 
     assert [may(BEGIN - SECOND), may(BEGIN), may(BEGIN + SECOND)] == [False, False, True]
+
+
+def test_a_name_that_was_given_is_not_given_again_while_it_may_still_come() -> None:
+    """The second one came after a machine had taken the host (Macs 203001474)."""
+    host, delay = record(asked=(call("mark", CallState.DONE, BEGIN),)), 60 * SECOND
+
+    def may(observed_at: datetime, of: Call = OWNER_TAG) -> Ready:
+        times = Times(observed_at, LATER, delay=delay)
+        return host_allowed(host, HostGoal.CLEAN, box(), times, Planner(of))
+
+    early = may(BEGIN + delay)
+    assert (early.calls, early.at) == ((), BEGIN + delay)
+    assert early.waits == "settling: whether mark had its effect"
+    assert may(BEGIN + delay + SECOND).calls
+    assert may(BEGIN + SECOND, replace(OWNER_TAG, shows=Shows.REST)).calls, "it is no name"
+    assert may(BEGIN + SECOND, replace(OWNER_TAG, kind="other")).calls, "it is another one"
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,12 @@ from msgspec.structs import replace
 from hostler.domain.ids import HostId, ResourceId
 from hostler.domain.machines.next_calls import allowed
 from hostler.domain.model.calls import Call, Effect, Shows
-from hostler.domain.model.machine import Machine, Protection
+from hostler.domain.model.machine import CallState, Machine, Protection
 from hostler.domain.model.phases import Goal
 from hostler.domain.model.resource import Resource
 from hostler.domain.model.snapshot import Snapshot
 from hostler.testing.fakes.planner import SERVER
-from hostler.testing.scenes.builders import BEGIN, FLEET, ZONE, machine, server
+from hostler.testing.scenes.builders import BEGIN, FLEET, ZONE, asked, machine, server
 from hostler.testing.scenes.fleet import Scene
 
 HOST = HostId("box-1")
@@ -109,3 +109,16 @@ def _scene() -> tuple[Machine, Snapshot]:
     scene.observe()
     assert scene.now > BEGIN
     return one, scene.snapshot()
+
+
+@pytest.mark.parametrize("is_over", [False, True])
+def test_a_name_that_was_given_is_not_given_again_while_it_may_still_come(*, is_over: bool) -> None:
+    """The second one could come when its host is another's."""
+    one, snapshot = _scene()
+    delay, naming = snapshot.capabilities.consistency_delay, replace(OFF, shows=Shows.OWNER_TAG)
+    closed = snapshot.now - (delay + timedelta(seconds=1) if is_over else delay)
+    earlier = asked(naming.kind, shows=naming.shows, call_state=CallState.DONE)
+    one = replace(one, asked=(replace(earlier, closed=closed),))
+    found = allowed(one, Goal.PRESENT, (), snapshot, Planner(naming))
+    expected = ((naming,), None) if is_over else ((), closed + delay)
+    assert (found.calls, found.at) == expected

@@ -34,7 +34,8 @@ class HostPursuit(Struct, frozen=True):
             return ()
         id_, zone = work.subject.id, work.resources[0].zone
         stays_on = why_on(self.ports.guarded(self.state.account, [(zone, id_)]), id_)
-        times = Times(inventory.observed_at(sighting), self.ports.clock.now(), stays_on)
+        delay = self.state.account.provider.capabilities.consistency_delay
+        times = Times(inventory.observed_at(sighting), self.ports.clock.now(), stays_on, delay)
         return host_allowed(work.subject, self.goal, work.resources[0], times, planner).calls[:1]
 
     def goes_on(self, work: Work[Host], call: Call) -> bool:

@@ -1,6 +1,6 @@
 """Next calls: which calls for a host that no machine has may be made now. Pure."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Protocol
 
 from msgspec import Struct
@@ -12,18 +12,20 @@ from hostler.domain.model.host import Host, HostGoal
 from hostler.domain.model.machine import CallState
 from hostler.domain.model.resource import SWITCHED_OFF, Resource
 from hostler.domain.observation.call_events import event_of
-from hostler.domain.observation.ready import Ready, pausing, ready
+from hostler.domain.observation.ready import Ready, landing, pausing, ready
 
 
 class Times(Struct, frozen=True):
     """When the newest observation of a host began, the time now, and why it stays on, if it does.
 
-    Whoever asks for it: nothing ends what its Node may not be without.
+    Whoever asks for it: nothing ends what its Node may not be without. `delay` is for how long what
+    was answered well may be seen by nobody.
     """
 
     observed_at: datetime
     now: datetime
     stays_on: str = ""
+    delay: timedelta = timedelta(0)
 
 
 class HostPlanner(Protocol):
@@ -46,7 +48,16 @@ def host_allowed(
         return Ready(waits=doubt)
     calls = planner.host_calls(goal, host, resource, times.now)
     barred = times.stays_on if resource.condition not in SWITCHED_OFF else ""
-    return ready(host, calls, times.observed_at, lambda call: barred if call.interrupts else "")
+    coming = {call: landing(host, call, times.observed_at, times.delay) for call in calls}
+
+    def in_doubt(call: Call) -> str:
+        if barred and call.interrupts:
+            return barred
+        return f"settling: whether {call.kind} had its effect" if coming[call] else ""
+
+    return ready(
+        host, calls, times.observed_at, in_doubt, max(filter(None, coming.values()), default=None)
+    )
 
 
 def _doubt(host: Host) -> str:

@@ -1,7 +1,7 @@
 """Ready: which of a subject's next calls may be made now, and what the others wait for."""
 
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from msgspec import Struct
 
@@ -67,6 +67,20 @@ def ready(
     if fresh and not certain:
         return Ready(waits=doubts[fresh[0]], at=until)
     return Ready(calls=certain)
+
+
+def landing(
+    subject: Subject, call: Call, observed_at: datetime | None, delay: timedelta
+) -> datetime | None:
+    """Return until when an owner tag that was answered well may still come; None: it came, or not.
+
+    Made once more before that, the second one could come when the host is somebody else's.
+    """
+    asked = subject.last_call(call) if call.shows is Shows.OWNER_TAG else None
+    if asked is None or asked.call_state is not CallState.DONE or asked.closed is None:
+        return None
+    until = asked.closed + delay
+    return until if observed_at is None or observed_at <= until else None
 
 
 def _was_done(subject: Subject, call: Call, observed_at: datetime | None) -> bool:
