@@ -65,6 +65,15 @@ class ServerChecker(ScalewayChecker):
         self.untagged.note(thing for thing, _ in things)
         return things
 
+    def explained(self, shadow: ShadowStore) -> set[ResourceId]:
+        """Return the ids that are explained: an allocated address may be told by its bare one.
+
+        Somebody took all tags from it, and the record of its machine.
+        """
+        reported = (one for one in shadow.orphans.values() if one.machine)
+        allocated = {ResourceId(f"{bare(one.resource)}@{one.machine}") for one in reported}
+        return {*super().explained(shadow), *allocated}
+
     def counts(self, thing: Thing) -> bool:
         """Tell whether a program must know of a thing, with or without a tag."""
         theirs = thing.id in self.untagged.strangers or thing.id in self.pool.stands
@@ -297,7 +306,7 @@ class ServerChecker(ScalewayChecker):
         return next((one for one in found if one), ())
 
     def _left_untagged(self) -> Found:
-        explained = {resource for shadow in self._stores() for resource in shadow.explained()}
+        explained = {id_ for shadow in self._stores() for id_ in self.explained(shadow)}
         for thing, _ in self.things():
             if thing.owner_tag is None and thing.id not in explained and self.counts(thing):
                 text = f"{thing.kind} {thing.id} is left on the bill, without a tag"
