@@ -50,6 +50,10 @@ class ObjectsChecker(PowerChecker):
         if len(processes) > 1:
             self.wrong("alone", f"{' and '.join(processes)} both believe that they {act}")
 
+    def stays_on(self, box: HostId) -> bool:
+        """Tell whether a box's Node may never be ended."""
+        return self.nodes is not None and self.nodes.guards(box)
+
     def look_at_nodes(self) -> None:
         """Check how Nodes stand now, where machines are some."""
         if self.nodes is not None:

@@ -291,6 +291,11 @@ class MetalChecker(Checker):
             case Cleaning.TRUSTED | Cleaning.WIPE:
                 return True
 
+    def stays_on(self, box: HostId) -> bool:
+        """Tell whether a box may never be switched off, whatever people want of it."""
+        del box
+        return False
+
     def _check_shadow(self, shadow: ShadowStore, things: list[Thing], passed: float) -> None:
         """Check what only time can break; free boxes that answer come to be as people hold them."""
         super()._check_shadow(shadow, things, passed)
@@ -301,7 +306,8 @@ class MetalChecker(Checker):
         has_room = partial(self._limits.has_room, shadow)
         made = Switched(self.truth, self.held(shadow), has_room, self._scenario.power.exercise)
         switched = self._switched.setdefault(shadow.own, made)
-        answer = (host for host in free if self._sightings.is_recent(host.id, self.now))
+        moves = (host for host in free if not self.stays_on(host.id))
+        answer = (host for host in moves if self._sightings.is_recent(host.id, self.now))
         self.found(switched.late((h for h in answer if self.looking(shadow, h.zone)), passed))
 
     def _lagging(self, shadow: ShadowStore, passed: float) -> Iterator[tuple[Machine, str]]:

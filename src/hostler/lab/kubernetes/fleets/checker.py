@@ -39,6 +39,8 @@ _POWERS = {Condition.UP: "on", Condition.STARTING: "on", Condition.OFF: "off"}
 _LOCK = "homelab-autoscaler.dev/operation-lock"
 _LEARNT = 60.0
 """So long, in seconds, before a process leads it may have read how many machines are wanted."""
+_LEFT = 120.0
+"""So long, in seconds, before its Host leaves a box was in force, if an engine looked after it."""
 _TOUCHED = 180.0
 """So long, in seconds, after a person touched a box nobody answers for how it stands."""
 Objected = Mapping[tuple[Space, str], Raw]
@@ -61,6 +63,7 @@ class FleetsChecker(ObjectsChecker):
         self._providers: Objected = {}
         self._ran = dict[str, set[str]]()
         self._led = dict[FleetName, tuple[str, float]]()
+        self._ran_at = dict[str, float]()
         self._sizes = dict[FleetName, list[tuple[float, int]]]()
 
     def rack_of(self, box: HostId) -> str:
@@ -172,6 +175,7 @@ class FleetsChecker(ObjectsChecker):
         """Judge the Hosts and Providers that have left since the last look, and Nodes."""
         self.look_at_sizes()
         self.look_at_nodes()
+        self._ran_at |= {box: self.now for boxes in self.in_force.values() for box in boxes}
         hosts, providers = self._all("hosts"), self._all("providers")
         for place, one in self._hosts.items():
             if place not in hosts or not _same(hosts[place], one):
@@ -209,9 +213,13 @@ class FleetsChecker(ObjectsChecker):
                 self._power_of_left(box, str(one["spec"].get("deletionPolicy", "")))
 
     def _is_switched(self, space: Space, record: Host | None) -> bool:
-        """Tell whether an engine looks after a box that leaves, for a Fleet may have it."""
-        missing = record is None or record.condition is HostCondition.ABSENT
-        if missing or (record is not None and record.goal is HostGoal.RETIRED):
+        """Tell whether an engine looks after a box that leaves, for a Fleet may have it.
+
+        One whose Host was wrong for long was in force no more.
+        """
+        if record is None or self.now - self._ran_at.get(record.id, -inf) > _LEFT:
+            return False
+        if record.condition is HostCondition.ABSENT or record.goal is HostGoal.RETIRED:
             return False
         fleets = self.objects.of(space, "fleets").values()
         return space.named(PROVIDER) in self.in_force and not all(map(is_going, fleets))

@@ -71,6 +71,10 @@ class NodesWorld:
             self._kubelets.step()
             self._workloads.step()
 
+    def guards(self, box: HostId) -> bool:
+        """Tell whether the Node of a box may never be ended."""
+        return box == self._kubelets.guarded
+
     @property
     def own_node(self) -> str:
         """The name of the Node on which the process runs; empty where it runs elsewhere."""
