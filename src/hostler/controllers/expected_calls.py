@@ -17,7 +17,7 @@ from hostler.domain.model.resource import Condition, Resource
 from hostler.domain.model.snapshot import AccountSnapshot, Snapshot
 from hostler.domain.model.subject import SubjectT, ask
 from hostler.domain.observation.outcomes import apply_outcome, apply_to_resources, planned
-from hostler.domain.observation.ready import Ready
+from hostler.domain.observation.ready import Observed, Ready
 
 SEE = "its answer"
 """What a step waits for whose next call depends on an answer that no plan can assume."""
@@ -115,12 +115,11 @@ class HostSteps(Struct, frozen=True):
     def next_calls(self, subject: Host, resources: Resources) -> Ready:
         """Return the call that may be made now: of a host there is one at a time."""
         resource, inventory = resources[0], self.snapshot.inventory
-        observed_at = inventory.observed_at(inventory.sightings[resource.id])
-        delay, stays_on = (
-            self.snapshot.capabilities.consistency_delay,
-            self.snapshot.why_on(subject.id),
+        observed = Observed(
+            inventory.observed_at(inventory.sightings[resource.id]),
+            self.snapshot.capabilities.consistency_delay_of,
         )
-        times = Times(observed_at, self.snapshot.now, stays_on, delay)
+        times = Times(observed, self.snapshot.now, self.snapshot.why_on(subject.id))
         ready = host_allowed(subject, self.goal, resource, times, self.planner)
         return replace(ready, calls=ready.calls[:1])
 

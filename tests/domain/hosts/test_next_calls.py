@@ -15,16 +15,22 @@ from hostler.domain.model.resource import Condition, Resource
 from hostler.domain.model.subject import ask
 from hostler.domain.observation.backoff import LONGEST
 from hostler.domain.observation.outcomes import apply_outcome, apply_to_resources
-from hostler.domain.observation.ready import Ready
+from hostler.domain.observation.ready import Observed, Ready
 from hostler.testing.scenes.builders import BEGIN, ZONE, machine
 from hostler.testing.scenes.hosts import BOX, box, call, record
 
 SECOND = timedelta(seconds=1)
+NOT_LATE = timedelta(0)
 LATER = BEGIN + timedelta(minutes=1)
 OWNER_TAG = Call(
     kind="mark", slot=HOST, zone=ZONE, effect=Effect.DESTROY, once=True, shows=Shows.OWNER_TAG
 )
 WIPE = replace(OWNER_TAG, kind="mac.reinstall", shows=Shows.WIPE)
+
+
+def at(observed: datetime, delay: timedelta = NOT_LATE) -> Times:
+    """Return the times of a host that was observed then, whose calls may show so late."""
+    return Times(Observed(observed, lambda _: delay), LATER)
 
 
 @dataclass(frozen=True)
@@ -60,9 +66,7 @@ def test_a_call_waits_for_pauses_observations_and_what_is_unsure(
     fields: dict[str, object], allowed: bool
 ) -> None:
     """A pause that began in the future was set before the clock jumped back: it is none."""
-    made = host_allowed(
-        record(**fields), HostGoal.CLEAN, box(), Times(BEGIN, LATER), Planner()
-    ).calls
+    made = host_allowed(record(**fields), HostGoal.CLEAN, box(), at(BEGIN), Planner()).calls
     assert bool(made) is allowed
 
 
@@ -134,9 +138,7 @@ def test_what_was_done_is_not_done_again_before_an_observation_of_after_its_answ
     host = record(asked=(call("mark", CallState.DONE, BEGIN),))
 
     def may(observed_at: datetime) -> bool:
-        return bool(
-            host_allowed(host, HostGoal.CLEAN, box(), Times(observed_at, LATER), Planner()).calls
-        )
+        return bool(host_allowed(host, HostGoal.CLEAN, box(), at(observed_at), Planner()).calls)
 
     assert [may(BEGIN - SECOND), may(BEGIN), may(BEGIN + SECOND)] == [False, False, True]
 
@@ -146,7 +148,7 @@ def test_a_name_that_was_given_is_not_given_again_while_it_may_still_come() -> N
     host, delay = record(asked=(call("mark", CallState.DONE, BEGIN),)), 60 * SECOND
 
     def may(observed_at: datetime, of: Call = OWNER_TAG) -> Ready:
-        times = Times(observed_at, LATER, delay=delay)
+        times = at(observed_at, delay)
         return host_allowed(host, HostGoal.CLEAN, box(), times, Planner(of))
 
     early = may(BEGIN + delay)
@@ -172,7 +174,7 @@ def test_a_host_that_stays_on_for_its_node_is_neither_switched_off_nor_wiped(
 ) -> None:
     planner = Planner(replace(OWNER_TAG, shows=shows))
     resource = replace(box(), condition=condition)
-    times = Times(BEGIN, LATER, "hostler itself runs on this Node")
+    times = replace(at(BEGIN), stays_on="hostler itself runs on this Node")
     found = host_allowed(record(), HostGoal.CLEAN, resource, times, planner)
     assert bool(found.calls) is made
     assert found.waits == ("" if made else times.stays_on)

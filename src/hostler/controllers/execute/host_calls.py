@@ -10,6 +10,7 @@ from hostler.domain.model.calls import Call
 from hostler.domain.model.commands import Event
 from hostler.domain.model.host import Host, HostGoal
 from hostler.domain.model.snapshot import why_on
+from hostler.domain.observation.ready import Observed
 from hostler.domain.policy.gate import Evidence
 
 from .evidence import EvidenceMaker
@@ -34,8 +35,9 @@ class HostPursuit(Struct, frozen=True):
             return ()
         id_, zone = work.subject.id, work.resources[0].zone
         stays_on = why_on(self.ports.guarded(self.state.account, [(zone, id_)]), id_)
-        delay = self.state.account.provider.capabilities.consistency_delay
-        times = Times(inventory.observed_at(sighting), self.ports.clock.now(), stays_on, delay)
+        delay_of = self.state.account.provider.capabilities.consistency_delay_of
+        observed = Observed(inventory.observed_at(sighting), delay_of)
+        times = Times(observed, self.ports.clock.now(), stays_on)
         return host_allowed(work.subject, self.goal, work.resources[0], times, planner).calls[:1]
 
     def goes_on(self, work: Work[Host], call: Call) -> bool:

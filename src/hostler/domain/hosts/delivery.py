@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from hostler.domain.ids import HostId, MachineId, evolve, machine_id
 from hostler.domain.model.fleet import FleetRow, Order
-from hostler.domain.model.host import Host, HostCondition, HostGoal, HostOrigin
+from hostler.domain.model.host import AWAY, Host, HostCondition, HostGoal, HostOrigin
 from hostler.domain.model.resource import Condition, Resource, Stage
 from hostler.domain.model.snapshot import AccountSnapshot, Snapshot
 from hostler.domain.observation.blockers import zone_is_known
@@ -165,10 +165,9 @@ def delivered_late(host: Host, resource: Resource | None, now: datetime) -> Host
 
     It is paid for from when it is: whatever became of it since, it is on no way to us any more.
     """
-    awaited = host.condition in {HostCondition.COMING, HostCondition.ABSENT}
     bought = host.purchase.origin is HostOrigin.ORDERED and host.purchase.delivered is None
-    came = resource is not None and resource.host.delivered
-    return host.with_purchase(delivered=now) if bought and came and not awaited else host
+    came = resource is not None and resource.host.delivered and host.condition not in AWAY
+    return host.with_purchase(delivered=now) if bought and came else host
 
 
 def _is_overdue(host: Host, now: datetime, jumped: datetime | None) -> bool:

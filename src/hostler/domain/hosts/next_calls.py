@@ -1,6 +1,6 @@
 """Next calls: which calls for a host that no machine has may be made now. Pure."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Protocol
 
 from msgspec import Struct
@@ -12,20 +12,18 @@ from hostler.domain.model.host import Host, HostGoal
 from hostler.domain.model.machine import CallState
 from hostler.domain.model.resource import SWITCHED_OFF, Resource
 from hostler.domain.observation.call_events import event_of
-from hostler.domain.observation.ready import Ready, landing, pausing, ready
+from hostler.domain.observation.ready import Observed, Ready, pausing, ready, settling
 
 
 class Times(Struct, frozen=True):
-    """When the newest observation of a host began, the time now, and why it stays on, if it does.
+    """What is observed of a host, the time now, and why it stays on, if it does.
 
-    Whoever asks for it: nothing ends what its Node may not be without. `delay` is for how long what
-    was answered well may be seen by nobody.
+    Whoever asks for it: nothing ends what its Node may not be without.
     """
 
-    observed_at: datetime
+    observed: Observed
     now: datetime
     stays_on: str = ""
-    delay: timedelta = timedelta(0)
 
 
 class HostPlanner(Protocol):
@@ -42,22 +40,13 @@ def host_allowed(
     host: Host, goal: HostGoal, resource: Resource, times: Times, planner: HostPlanner
 ) -> Ready:
     """Return the calls to be made now for a host, as an observation begun then shows it."""
-    if (waiting := pausing(host, times.observed_at, times.now)) is not None:
+    if (waiting := pausing(host, times.observed.at, times.now)) is not None:
         return waiting
     if doubt := _doubt(host):
         return Ready(waits=doubt)
     calls = planner.host_calls(goal, host, resource, times.now)
     barred = times.stays_on if resource.condition not in SWITCHED_OFF else ""
-    coming = {call: landing(host, call, times.observed_at, times.delay) for call in calls}
-
-    def in_doubt(call: Call) -> str:
-        if barred and call.interrupts:
-            return barred
-        return f"settling: whether {call.kind} had its effect" if coming[call] else ""
-
-    return ready(
-        host, calls, times.observed_at, in_doubt, max(filter(None, coming.values()), default=None)
-    )
+    return ready(host, calls, times.observed, lambda call: barred if call.interrupts else "")
 
 
 def _doubt(host: Host) -> str:
@@ -66,9 +55,7 @@ def _doubt(host: Host) -> str:
     if open_one is None:
         return ""
     wiping = open_one.shows is Shows.WIPE
-    return (
-        "its cleaning to be seen" if wiping else f"settling: whether {open_one.kind} had its effect"
-    )
+    return "its cleaning to be seen" if wiping else settling(open_one.kind)
 
 
 def moved_events(

@@ -16,6 +16,7 @@ from hostler.domain.model.commands import RESIZE, OrderHosts, SaveHost
 from hostler.domain.model.fleet import FleetRow, Sized
 from hostler.domain.model.host import (
     AT_HOME,
+    AWAY,
     OTHERS,
     TENANT,
     Host,
@@ -231,8 +232,7 @@ def is_paid(host: Host) -> bool:
     One that is on its way is an order still. One that never came stands until it is gone, whether
     it is given up or somebody keeps it.
     """
-    awaited = host.condition in {HostCondition.COMING, HostCondition.ABSENT}
-    return host.purchase.origin is HostOrigin.ORDERED and not awaited
+    return host.purchase.origin is HostOrigin.ORDERED and host.condition not in AWAY
 
 
 def _may_go(host: Host) -> bool:

@@ -13,7 +13,7 @@ from hostler.domain.model.snapshot import Snapshot, why_on
 from hostler.domain.observation.blockers import protected_until, world_is_right
 from hostler.domain.observation.certainty import unsure
 from hostler.domain.observation.effects import certain_from
-from hostler.domain.observation.ready import Ready, landing, pausing, ready
+from hostler.domain.observation.ready import Observed, Ready, pausing, ready, settling
 
 from .drift import mendable
 
@@ -54,18 +54,13 @@ def _ready(
         if not calls:
             return Ready(waits=wrong)
 
-    delay_of = snapshot.capabilities.consistency_delay_of
-    coming = {c: landing(machine, c, observed_at, delay_of(c.kind)) for c in calls}
-
     def in_doubt(call: Call) -> str:
         if barred := _barred(call, machine, snapshot):
             return barred
-        doubtful = coming[call] or unsure(machine, call)
-        return f"settling: whether {call.kind} had its effect" if doubtful else ""
+        return settling(call.kind) if unsure(machine, call) else ""
 
-    opened = [certain_from(a, snapshot) for a in machine.asked if a.call_state is CallState.OPEN]
-    until = max((*opened, *filter(None, coming.values())), default=None)
-    return ready(machine, calls, observed_at, in_doubt, until)
+    observed = Observed(observed_at, snapshot.capabilities.consistency_delay_of)
+    return ready(machine, calls, observed, in_doubt, _in_doubt_until(machine, snapshot))
 
 
 def _barred(call: Call, machine: Machine, snapshot: Snapshot) -> str:
@@ -77,6 +72,11 @@ def _barred(call: Call, machine: Machine, snapshot: Snapshot) -> str:
         return ""
     held = protected_until(machine, snapshot.now) if call.reboots else ""
     return held or why_on(snapshot.guarded, machine.host)
+
+
+def _in_doubt_until(machine: Machine, snapshot: Snapshot) -> datetime | None:
+    opened = [certain_from(a, snapshot) for a in machine.asked if a.call_state is CallState.OPEN]
+    return max(opened, default=None)
 
 
 def cleans(calls: tuple[Call, ...]) -> bool:

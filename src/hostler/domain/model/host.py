@@ -46,6 +46,10 @@ class HostCondition(StrEnum):
     ABSENT = "absent"
 
 
+AWAY = frozenset({HostCondition.COMING, HostCondition.ABSENT})
+"""The conditions of a host that is not there: not yet, or not any more."""
+
+
 class HostGoal(StrEnum):
     """What is wanted of a host, apart from any machine on it; *pooled* is without a wipe yet."""
 

@@ -47,31 +47,44 @@ def pausing(subject: Subject, observed_at: datetime | None, now: datetime) -> Re
     return None
 
 
+class Observed(Struct, frozen=True):
+    """When the newest observation began, if there is one, and how late a kind of call may show."""
+
+    at: datetime | None
+    delay_of: Callable[[str], timedelta]
+
+
+def settling(kind: str) -> str:
+    """Return what is waited for while a call of this kind may still have its effect."""
+    return f"settling: whether {kind} had its effect"
+
+
 def ready(
     subject: Subject,
     calls: tuple[Call, ...],
-    observed_at: datetime | None,
+    observed: Observed,
     in_doubt: Callable[[Call], str],
     until: datetime | None = None,
 ) -> Ready:
     """Return which of these calls may be made now.
 
     None that was done since the newest observation began, for an older one shows what was before;
-    and none of which `in_doubt` says that an earlier one may still have its effect, `until` when.
+    no owner tag that may still come; and none of which `in_doubt` says why not, `until` when.
     """
-    fresh = tuple(call for call in calls if not _was_done(subject, call, observed_at))
+    fresh = tuple(call for call in calls if not _was_done(subject, call, observed.at))
     if calls and not fresh:
         return Ready(waits="an observation of what was done")
-    doubts = {call: why for call in fresh if (why := in_doubt(call))}
+    coming = {call: at for call in fresh if (at := _coming_until(subject, call, observed))}
+    doubts = {call: settling(call.kind) for call in coming}
+    doubts |= {call: why for call in fresh if (why := in_doubt(call))}
     certain = tuple(call for call in fresh if call not in doubts)
     if fresh and not certain:
-        return Ready(waits=doubts[fresh[0]], at=until)
+        ends = max(filter(None, (until, *coming.values())), default=None)
+        return Ready(waits=doubts[fresh[0]], at=ends)
     return Ready(calls=certain)
 
 
-def landing(
-    subject: Subject, call: Call, observed_at: datetime | None, delay: timedelta
-) -> datetime | None:
+def _coming_until(subject: Subject, call: Call, observed: Observed) -> datetime | None:
     """Return until when an owner tag that was answered well may still come; None: it came, or not.
 
     Made once more before that, the second one could come when the host is somebody else's.
@@ -79,8 +92,8 @@ def landing(
     asked = subject.last_call(call) if call.shows is Shows.OWNER_TAG else None
     if asked is None or asked.call_state is not CallState.DONE or asked.closed is None:
         return None
-    until = asked.closed + delay
-    return until if observed_at is None or observed_at <= until else None
+    until = asked.closed + observed.delay_of(call.kind)
+    return until if observed.at is None or observed.at <= until else None
 
 
 def _was_done(subject: Subject, call: Call, observed_at: datetime | None) -> bool:

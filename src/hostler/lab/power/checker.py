@@ -51,9 +51,9 @@ class PowerChecker(MetalChecker):
 
         One whose hold may be over by the engine's own time may count, and may not.
         """
-        boxes = self._boxes(shadow)
-        usable = [b for b, host in boxes if b not in shadow.bindings and self._is_usable(b, host)]
-        sure = [box for box in usable if self._lasting_hold(shadow.hosts.get(box)) is None]
+        free = ((b, host) for b, host in self._boxes(shadow) if b not in shadow.bindings)
+        known = {box: host for box, host in free if self._is_usable(box, host)}
+        usable, sure = [*known], [b for b, host in known.items() if not self._lasting_hold(host)]
         on = [box for box in usable if self.truth.condition(box) is not Condition.OFF]
         lasting = [box for box in on if box in sure and not self._is_exercised(box)]
         least, most = (self._staying(shadow, some) for some in (sure, usable))

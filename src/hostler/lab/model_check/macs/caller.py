@@ -1,7 +1,7 @@
 """The calls of one installation: begun one by one behind the gate, recorded first, and answered."""
 
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from msgspec.structs import replace
 
@@ -16,10 +16,18 @@ from hostler.domain.model.phases import Goal
 from hostler.domain.model.resource import Resource
 from hostler.domain.model.subject import ask
 from hostler.domain.observation.outcomes import apply_outcome, apply_to_resources
+from hostler.domain.observation.ready import Observed
 from hostler.domain.policy.gate import Act, Evidence, pass_gate
 
 from .installation import MINE, NOW, Side, Task
 from .observations import Observer
+
+
+def _at_once(kind: str) -> timedelta:
+    """Return that a call shows at once: no time passes here, so that none could be waited for."""
+    del kind
+    return timedelta(0)
+
 
 _NOT_SENT = Refused(why=Refusal.NOT_SENT, text="the gate")
 
@@ -124,7 +132,8 @@ class Caller:
         at = saves.side.saw.at
         if at is None or saves.side.binding(host.id) is not None:
             return
-        found = host_allowed(host, goal, resource, Times(at, NOW), self._observer.provider).calls
+        times, provider = Times(Observed(at, _at_once), NOW), self._observer.provider
+        found = host_allowed(host, goal, resource, times, provider).calls
         if not found:
             return
         call = found[0]

@@ -26,6 +26,7 @@ from hostler.domain.model.snapshot import Snapshot
 from hostler.domain.model.subject import ask
 from hostler.domain.observation.certainty import all_gone, reconcile, resources_of
 from hostler.domain.observation.outcomes import apply_outcome, apply_to_resources
+from hostler.domain.observation.ready import Observed
 from hostler.ports.hosts import KeepsHosts
 from hostler.ports.provider import Provider
 
@@ -254,7 +255,8 @@ class Hand:
         if transition.goal is None:
             return None
         observed_at = self.inventory.observed_at(self.inventory.sightings[resource.id])
-        times = Times(observed_at, self.rig.clock.now())
+        observed = Observed(observed_at, provider.capabilities.consistency_delay_of)
+        times = Times(observed, self.rig.clock.now())
         return host_allowed(self.host, transition.goal, resource, times, provider).calls[:1]
 
     async def _put_back(self) -> bool:
