@@ -41,6 +41,7 @@ PAST_FAILURES = {
 
 FAILURES_OF_NEWER_DICE = {
     209000060: "L3: a replica had not read yet that a Fleet was to grow (the judge)",
+    212000091: "L1: people wanted two Machines, and had deleted two of three Macs (the lab)",
     212000220: "hold: a box stayed on, for its Node carries the control plane (the judge)",
     212000225: "policy: a Host left that had long been wrong, and so in force no more (the judge)",
     99000103: "L1: a host of the pool was broken, which its owner mends (the judge)",

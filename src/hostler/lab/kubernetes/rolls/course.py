@@ -59,7 +59,7 @@ class RollCourse(EngineCourse):
                 self.trace.note("no more faults")
                 self.environment.cease()
                 await disruptions.cease()
-                await self._reach(self._roll.machines)
+                await self._reach(self._most())
             if self.checker.first is None:
                 await self._reach(0)
             for fault, times in site.gateway.faults.counts.items():
@@ -104,6 +104,10 @@ class RollCourse(EngineCourse):
     def _tick(self) -> None:
         super()._tick()
         self.environment.roll_checker.objects(self.environment.site.hostler_machines())
+
+    def _most(self) -> int:
+        """Return how many Machines can be wanted in the end: of deleted Macs people bought none anew."""
+        return min(self._roll.machines, len(self.environment.world.cloud.macs))
 
     async def _reach(self, machines: int) -> None:
         """Let so many Machines be wanted, and wait until the roll is over, and all is quiet."""
