@@ -106,7 +106,7 @@ class RollCourse(EngineCourse):
         self.environment.roll_checker.objects(self.environment.site.hostler_machines())
 
     def _most(self) -> int:
-        """Return how many Machines can be wanted in the end: of deleted Macs people bought none anew."""
+        """Return how many Machines can be wanted in the end: people bought no Mac anew."""
         return min(self._roll.machines, len(self.environment.world.cloud.macs))
 
     async def _reach(self, machines: int) -> None:
