@@ -125,8 +125,9 @@ def test_explain_says_who_requested_a_deletion_that_a_protection_delays(capsys: 
     ("protected", "paused", "after"),
     [(1, None, "its protection"), (None, 1, "its fleet's pause"), (1, 2, "its fleet's pause")],
 )
+@pytest.mark.parametrize("phase", [Phase.READY, Phase.FAILED])
 def test_what_delays_a_deletion_is_waited_for_and_not_for_nothing(
-    capsys: Out, protected: int | None, paused: int | None, after: str
+    capsys: Out, phase: Phase, protected: int | None, paused: int | None, after: str
 ) -> None:
     """Nothing was named as next, and the machine was deleted when its protection ended."""
     services = InMemory()
@@ -138,7 +139,9 @@ def test_what_delays_a_deletion_is_waited_for_and_not_for_nothing(
 
     deletion = Deletion(at=now, actor="anna", why="enough")
     row = FleetRow(name=WEB, created=now - timedelta(hours=2), pause=hold(paused))
-    with_server(services, Condition.UP, row, protection=hold(protected), deletion=deletion)
+    more = {"phase": phase, "protection": hold(protected), "deletion": deletion}
+    seen = Condition.UP if phase is Phase.READY else Condition.OFF
+    with_server(services, seen, row, **more)
     explained = cli(services, capsys, "explain", str(FILE), FIRST, "--json").json
     found = explained["next"]
     until = now + timedelta(hours=max(protected or 0, paused or 0))

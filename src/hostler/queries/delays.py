@@ -11,7 +11,8 @@ from hostler.domain.observation.blockers import recorded_protection
 
 from .wording import clock_time, until
 
-_RESTS = frozenset({Phase.READY, Phase.STANDBY})
+_STAYS = frozenset({Phase.READY, Phase.STANDBY, Phase.FAILED})
+"""The phases in which a machine that is to be deleted may be kept."""
 
 
 class Delay(Struct, frozen=True, order=True):
@@ -22,11 +23,11 @@ class Delay(Struct, frozen=True, order=True):
 
 
 def deletion_delay(machine: Machine, row: FleetRow | None, now: datetime) -> Delay | None:
-    """Return what the deletion of a machine that is up waits for; None where it does not.
+    """Return what the deletion of a machine waits for; None where it does not wait.
 
     Of a protection and a pause it is what ends last. Without the fleet's `row` no pause is known.
     """
-    if machine.deletion is None or machine.phase not in _RESTS:
+    if machine.deletion is None or machine.phase not in _STAYS:
         return None
     protection, pause = machine.protection, row.pause if row is not None else None
     found = list[Delay]()
