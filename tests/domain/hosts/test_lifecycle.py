@@ -14,7 +14,7 @@ from hostler.domain.model.phases import Phase, Reason
 from hostler.domain.model.resource import Condition, Resource, Stage
 from hostler.domain.model.snapshot import AccountSnapshot, HostTransition
 from hostler.domain.observation.ready import is_paused
-from hostler.testing.scenes.builders import BEGIN
+from hostler.testing.scenes.builders import BEGIN, FLEET
 from hostler.testing.scenes.fields import with_fields
 from hostler.testing.scenes.hosts import (
     BOX,
@@ -62,6 +62,29 @@ def test_a_host_is_held_as_long_as_its_binding_leads_to_a_living_machine() -> No
             None,
             None,
         )
+
+
+def unrecorded(machine: Machine) -> AccountSnapshot:
+    """Return what is seen of a host that is bound to this machine, and has no record."""
+    bound = {BOX: MINE}
+    snapshot = hosts_snapshot(record(), box("claimed"), bindings=bound, living=(machine,))
+    return replace(snapshot, hosts={}, fleets=(FLEET,))
+
+
+def test_a_bound_host_without_a_record_gets_one_by_its_machine() -> None:
+    """Its record could not be saved with its binding: whoever sees the binding makes up for it."""
+    machine = on_host(Phase.READY)
+    snapshot = unrecorded(machine)
+    transition = decided(snapshot)
+    assert (transition.host.id, transition.host.condition) == (BOX, HostCondition.ALLOCATED)
+    assert (transition.host.machine, transition.host.fleet) == (MINE, machine.fleet)
+    assert (transition.goal, transition.unbind) == (None, None)
+
+
+def test_a_host_that_is_only_bound_so_far_is_recorded_by_who_takes_it() -> None:
+    machine = with_fields(on_host(Phase.STARTING), host=None)
+    snapshot = unrecorded(machine)
+    assert decide_hosts(snapshot) == ()
 
 
 def test_a_binding_that_leads_nowhere_is_stranded_and_changes_nothing() -> None:

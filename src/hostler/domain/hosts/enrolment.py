@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from hostler.domain.ids import HostId, MachineId, evolve
+from hostler.domain.ids import HostId, MachineId, ResourceId, evolve
 from hostler.domain.model.host import TENANT, Host, HostCondition, HostOrigin
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Resource, Stage
@@ -12,6 +12,7 @@ from hostler.domain.model.snapshot import AccountSnapshot, HostTransition
 from hostler.domain.observation import effects
 
 from . import cleaning, delivery, host_keys, power
+from .allocation import allocated
 
 
 def described(host: Host, resource: Resource | None, snapshot: AccountSnapshot) -> Host:
@@ -79,19 +80,26 @@ def listed(snapshot: AccountSnapshot) -> Iterator[HostTransition]:
 
 
 def unrecorded(snapshot: AccountSnapshot) -> Iterator[HostTransition]:
-    """Remove bindings whose machines are deleted and whose hosts were never recorded.
+    """Record bound hosts that were never recorded, and unbind those whose machines are deleted.
 
-    A process died between the two; nothing was asked of the host. A machine of another account's
-    fleet has a host that is on record there: only there it is known what becomes of that.
+    A process died, or lost its store, between the two; of a host whose machine never had it nothing
+    was asked. A machine of another account's fleet has a host that is on record there: only there
+    it is known what becomes of that.
     """
     fleets, renamed = {fleet.name for fleet in snapshot.fleets}, snapshot.renamed
-    for host, machine in snapshot.bindings.items():
-        past = snapshot.past.get(machine)
-        if host in snapshot.hosts or past is None or past.phase is not Phase.DELETED:
+    for host, name in snapshot.bindings.items():
+        machine = snapshot.machines.get(name) or snapshot.past.get(name)
+        if host in snapshot.hosts or machine is None:
             continue
-        if renamed.get(past.fleet, past.fleet) in fleets:
-            blank = Host(id=host, account=snapshot.account, zone=past.offer.zone)
-            yield HostTransition(before=blank, host=blank, unbind=machine)
+        if renamed.get(machine.fleet, machine.fleet) not in fleets:
+            continue
+        blank = Host(id=host, account=snapshot.account, zone=machine.offer.zone)
+        if machine.phase is Phase.DELETED:
+            yield HostTransition(before=blank, host=blank, unbind=machine.id)
+        elif machine.host == host:
+            resource = snapshot.inventory.resource(ResourceId(host))
+            held = allocated(described(blank, resource, snapshot), machine, snapshot.now)
+            yield HostTransition(before=blank, host=held, resource=resource)
 
 
 def ordered(snapshot: AccountSnapshot) -> Iterator[HostTransition]:
