@@ -127,3 +127,29 @@ async def test_who_could_not_hear_of_what_is_new_hears_of_it_soon(tmp_path: Path
     running.cancel()
     assert len(heard) == 3
     assert heard[-1] - heard[0] < 10
+
+
+async def test_a_fleet_is_what_it_was_again_once_its_provider_is_back(tmp_path: Path) -> None:
+    """A slip of the pen on it meanwhile ended it, and two processes had other fleets in force."""
+    server = Server()
+    source = await source_of(tmp_path, server)
+    running = asyncio.get_running_loop().create_task(source.run())
+    server.write("Fleet", "web", {**FLEET, "size": 2})
+    await asyncio.sleep(1)
+    del server.found["Provider"]["cloud"]
+    server.write("Fleet", "web", {**FLEET, "size": -1})
+    await asyncio.sleep(1)
+    assert source.config().known("web") is None
+    server.write("Provider", "cloud", CLOUD)
+    await asyncio.sleep(1)
+    fleet = source.config().known("web")
+    assert fleet is not None
+    assert fleet.size == 2
+    del server.found["Fleet"]["web"], server.found["Provider"]["cloud"]
+    server.changed.set()
+    await asyncio.sleep(1)
+    server.write("Provider", "cloud", CLOUD)
+    server.write("Fleet", "web", {**FLEET, "size": -1})
+    await asyncio.sleep(1)
+    running.cancel()
+    assert source.config().known("web") is None, "what was deleted is no more"

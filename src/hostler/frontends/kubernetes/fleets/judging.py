@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from hostler.config.cluster_tables import AllowTable
-from hostler.config.decode import Raw
+from hostler.config.decode import Raw, table
 from hostler.config.digests import digests
 from hostler.config.errors import Fault
 from hostler.config.load import Kinds
@@ -21,6 +21,7 @@ from hostler.config.values import Config
 from hostler.domain.errors import ConfigError, HostRefused
 from hostler.frontends.kubernetes.namespaces import Namespaces
 from hostler.frontends.kubernetes.objects.assembly import (
+    FLEET,
     PROVIDER,
     Assembler,
     Assembly,
@@ -73,8 +74,8 @@ Leaves = Callable[[Config], Awaitable[tuple[Fault, ...]]]
 class Judge(Struct, kw_only=True):
     """Judges objects beside the file `base`; what they may need is tried by `opens` and `leaves`.
 
-    `before` are the tables that are in force, `recorded` the hosts that records have, and `opened`
-    the accounts that could be opened, with their digests.
+    `before` are the tables that are in force, or were while their provider was, `recorded` the
+    hosts that records have, and `opened` the accounts that could be opened, with their digests.
     """
 
     base: Base
@@ -121,7 +122,7 @@ class Judge(Struct, kw_only=True):
             else:
                 why = self.places.worded(str(error))
                 refused[place] = Verdict(reason=Reason.NOT_OPENED, message=why)
-        self.before = dict(assembly.tables)
+        self.before = {**self._waiting(candidates, assembly), **assembly.tables}
         return Judged(
             assembly=assembly,
             generations={
@@ -132,6 +133,19 @@ class Judge(Struct, kw_only=True):
             hosts={name: why for one in candidates.values() for name, why in one.hosts.items()},
             nodes=_nodes(candidates, nodes),
         )
+
+    def _waiting(self, candidates: Collection[Place], assembly: Assembly) -> Mapping[Place, Raw]:
+        """Return the fleets that are out of force with their provider, as they were before it.
+
+        Once that is back they are, whatever was written since that cannot be beside them.
+        """
+        providers = {*table(self.base.raw.get(PROVIDER, {}))}
+        providers |= {place.name for place in assembly.tables if place.table == PROVIDER}
+        return {
+            place: raw
+            for place, raw in self.before.items()
+            if place in candidates and place.table == FLEET and raw.get(PROVIDER) not in providers
+        }
 
     def _other_kinds(self, objects: Objects, assembly: Assembly) -> Mapping[str, str]:
         """Return the providers that stay of another kind than their objects say, with that kind."""
