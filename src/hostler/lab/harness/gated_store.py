@@ -45,6 +45,9 @@ class SaveListener(Protocol):
     def orphans_saved(self, orphans: tuple[Orphan, ...], cleared: tuple[ResourceId, ...]) -> None:
         """Note the ledger's changes."""
 
+    def requested(self, requests: tuple[Request, ...]) -> None:
+        """Note what was asked for."""
+
     def requests_taken(self, numbers: tuple[int, ...]) -> None:
         """Note requests that were taken out."""
 
@@ -245,7 +248,9 @@ class GatedStore:
 
     async def request_all(self, requests: tuple[Request, ...]) -> tuple[Request, ...]:
         """Save requests, all of them or none."""
-        return await self._write("request", lambda: self._store.request_all(requests), _nothing)
+        return await self._write(
+            "request", lambda: self._store.request_all(requests), self._listener.requested
+        )
 
     async def requests(self) -> tuple[Request, ...]:
         """Return the requests that nobody took yet."""

@@ -8,7 +8,7 @@ from hostler.domain.model.commands import Event
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Machine
-from hostler.domain.model.snapshot import Orphan
+from hostler.domain.model.snapshot import Orphan, Request
 from hostler.lab.checks.checker import Checker
 from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.ports.store import Fence, Lease
@@ -77,6 +77,12 @@ class Recorder:
         """Note the ledger's changes."""
         self.checker.orphans_saved(self.shadow, orphans, cleared)
         self.checker.trace.note(f"{self.name} orphans: {len(self.shadow.orphans)}")
+
+    def requested(self, requests: tuple[Request, ...]) -> None:
+        """Note what a controller asks of hosts, for people wrote that on their objects."""
+        for request in requests:
+            if request.host is not None:
+                self.checker.asked_for(self.shadow, request)
 
     def requests_taken(self, numbers: tuple[int, ...]) -> None:
         """Note requests that were taken out."""

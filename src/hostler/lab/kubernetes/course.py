@@ -15,6 +15,7 @@ from hostler.lab.scenario.course import EngineCourse
 from hostler.lab.scenario.disruptions import Disruptions
 from hostler.lab.scenario.operator import Operator
 
+from .checker import is_set_aside
 from .environment import ClusterEnvironment
 from .faults import ClusterScenario
 from .nodes.service import NodeService, of_one
@@ -85,6 +86,8 @@ class ClusterCourse(EngineCourse):
         home = self.session.found_home(replicas=scenario.replicas)
         if scenario.cluster is not None:
             home.place = self._shared = self._environment.place(home.shadow.own)
+        if (bounds := home.shadow.bounds) is not None:
+            bounds.slack *= self.scenario.lateness
         for drawn in (self.scenario.nodes, self.scenario.scripts):
             if drawn is not None and home.shadow.bounds is not None:
                 home.shadow.bounds = drawn.bounds(home.shadow.bounds)
@@ -172,10 +175,14 @@ class ClusterCourse(EngineCourse):
                 await Operator(self.session).request(home, RequestKind.DELETE, machine=machine.id)
 
     def _is_reached(self, wanted: int) -> bool:
-        """Tell whether there are as many as are wanted, by all accounts."""
+        """Tell whether there are as many as are wanted, by all accounts.
+
+        A box that failed too often stays as it is, and is told of.
+        """
         site = self._environment.site
         items, judge = site.hostler_machines(), self._environment.objects_checker
-        up = [box for box in self._boxes() if self._environment.truth.condition(box) is not _OFF]
+        truth = self._environment.truth
+        up = [box for box in self._boxes_at_work() if truth.condition(box) is not _OFF]
         by_records = len([m for shadow in judge.shadows for m in shadow.living()])
         counts = {len(items), len(site.machines()), len(provisioned(items)), by_records, len(up)}
         return counts == {wanted} and site.has_namespace
@@ -197,6 +204,12 @@ class ClusterCourse(EngineCourse):
         objects = [(one["metadata"]["name"], one.get("status")) for one in site.hostler_machines()]
         lost, nodes = self._lost() or "all saved", self._of_nodes()
         return f"{wanted} are wanted; there are {objects}, {records}, {boxes}; {lost}; {nodes}"
+
+    def _boxes_at_work(self) -> list[HostId]:
+        """Return the boxes that a machine has, or may have."""
+        shadow = self.session.homes[0].shadow
+        aside = {one.id for one in shadow.hosts.values() if is_set_aside(one)}
+        return [box for box in self._boxes() if box not in aside - shadow.bindings.keys()]
 
     def _boxes(self) -> list[HostId]:
         return [HostId(box.id) for box in self._environment.truth.rack.boxes()]

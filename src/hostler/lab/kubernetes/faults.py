@@ -79,7 +79,7 @@ ALL = (
 """Every fault that a run of Cluster API knows."""
 
 DAYS, ROLL_DAYS = 0.06, 0.5
-_MINUTE, _HALF, _LATE = 60.0, 0.5, 3
+_MINUTE, _HALF, _LATE, _CALLS_OF_A_SAVE = 60.0, 0.5, 3, 3
 _WIRINGS = (Wiring.BMC, Wiring.STRIP, Wiring.GUEST, Wiring.MIXED)
 
 
@@ -118,10 +118,12 @@ class ClusterScenario(PowerScenario, frozen=True, kw_only=True):
     def lateness(self) -> int:
         """How many times later than else all is noticed and done.
 
-        Where fewer than half of all calls to the API come to anything, who failed again and again
-        waits for five minutes before each further try, and leases in it run out.
+        Where fewer than half of all that is asked of the API comes to anything, who failed again
+        and again waits for five minutes before each further try, and leases in it run out. To save
+        a record in it takes several calls.
         """
-        return _LATE if self.success < _HALF else 1
+        calls = _CALLS_OF_A_SAVE if self.base.cluster is not None else 1
+        return _LATE if self.success**calls < _HALF else 1
 
 
 def draw_cluster(seed: int, size: Size) -> ClusterScenario:
@@ -281,7 +283,8 @@ def _with_nodes(scenario: ClusterScenario) -> ClusterScenario:
     if nodes is not None and (scenario.edits or not cleaned):
         nodes = replace(nodes, core_drain=None)  # a kubelet that goes on does not join again
     if nodes is not None and nodes.waits and NAMESPACE_DELETED in scenario.base.faults:
-        nodes = replace(nodes, guard=None)  # its Pods may have nowhere to go, and are waited for
+        # Its Pods may have nowhere to go, and are waited for: no machine comes while it goes.
+        nodes = replace(nodes, guard=None, protected=0)
     return _with_shelves(replace(scenario, nodes=None if scenario.apart else nodes))
 
 

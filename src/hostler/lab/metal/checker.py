@@ -46,6 +46,8 @@ BOXES: Listed = {"server": ("boxes",), "host": ("boxes",)}
 """What must be listed for somebody to know all boxes of a rack."""
 STEADY = 240.0
 """So long, in seconds, a box is up before nobody may take it for lost."""
+_LISTED = 30.0
+"""So much later a quiet rack is listed again, in seconds: what was asked is settled by a look."""
 _USED = frozenset({Phase.READY, Phase.DRAINING})
 _ON = frozenset({Condition.STARTING, Condition.UP})
 _IS_ON = {Condition.UP: True, Condition.OFF: False}
@@ -89,7 +91,7 @@ class MetalChecker(Checker):
         self._switched = dict[InstallationId, Switched]()
         self._cycles = dict[InstallationId, Cycles]()
         self._wear = dict[InstallationId, Wear]()
-        self._lag = Lag(LATE)
+        self.lag = Lag(LATE)
 
     def rack_of(self, box: HostId) -> str:
         """Return in which rack a box takes its turn with the others."""
@@ -147,7 +149,7 @@ class MetalChecker(Checker):
         """Judge which boxes a decision gives to machines; what is known is known by listings."""
         super().decided(shadow, process, fleet, made)
         stood_still = self.faults["paused"] or self.faults["suspended"]
-        settled = HEARD + (STOOD_STILL if stood_still else 0.0)
+        settled = HEARD + _LISTED + (STOOD_STILL if stood_still else 0.0)
         choices = BoxChoices(self.truth, self._scenario.power, settled, self.cost, self._is_well)
         if not self.faults["clock_jump"]:
             self.found(choices.made(shadow, fleet, made, self.held(shadow)))
@@ -299,7 +301,7 @@ class MetalChecker(Checker):
     def _check_shadow(self, shadow: ShadowStore, things: list[Thing], passed: float) -> None:
         """Check what only time can break; free boxes that answer come to be as people hold them."""
         super()._check_shadow(shadow, things, passed)
-        self.found(self._lag.check(shadow.own, self._lagging(shadow, passed), passed))
+        self.found(self.lag.check(shadow.own, self._lagging(shadow, passed), passed))
         hosts = (host for host in shadow.hosts.values() if host.id not in shadow.bindings)
         moved = (host for host in hosts if not (host.fleet and shadow.is_held_back(host.fleet)))
         free = (host for host in moved if host.condition is HostCondition.FREE)

@@ -116,7 +116,7 @@ class BoxChoices:
         if other.health.strikes != taken.health.strikes:
             return other.health.strikes < taken.health.strikes
         for one in self.limits.prefer:
-            first, second = self._rank(other, one), self._rank(taken, one)
+            first, second = self._rank(other, one), self._rank(taken, one, by_records=True)
             if first is None or second is None:
                 return False
             if first != second:
@@ -127,14 +127,20 @@ class BoxChoices:
     def _is_on(self, record: Host) -> bool:
         return self.truth.condition(record.id) is Condition.UP
 
-    def _rank(self, record: Host, by: Preference) -> float | None:
-        """Return a box's place by one preference; None where the rack does not tell it."""
+    def _rank(self, record: Host, by: Preference, *, by_records: bool = False) -> float | None:
+        """Return a box's place by one preference; None where the rack does not tell it.
+
+        Who went on and off between two looks rests since before that, `by_records`.
+        """
         match by:
             case Preference.ON:
                 return float(not self._is_on(record))
             case Preference.COST:
                 return self.cost(record.id)
             case Preference.LONGEST_OFF:
+                noted = record.power.since
+                if by_records and noted is not None and not self._is_on(record):
+                    return (noted - BEGINNING).total_seconds()
                 return _FAR if self._is_on(record) else self._since(record)
             case Preference.WEAR:
                 return None

@@ -134,7 +134,8 @@ class Limits:
         """Tell whether a box of the same rack is started for the first time, and truly not up yet.
 
         One that had been switched on before its machine got it is not started for that one. Where
-        nothing probes it, it is up once it was seen on, though that could not be recorded yet.
+        nothing probes it, it is up once it was seen on, though that could not be recorded yet. One
+        of another fleet counts for as long as a start of this one's may take, and no longer.
         """
         box = machine.host
         if box is None or machine.health.was_ready is not None or not self._share(box, newest.host):
@@ -144,12 +145,26 @@ class Limits:
         condition = self.truth.condition(box)
         if condition is Condition.STARTING and on is not None and on < bound:
             return False
+        if machine.fleet != newest.fleet and self._takes_long(bound, newest, shadow):
+            return False
         fleet = shadow.fleets.get(machine.fleet)
         probed = fleet is None or fleet.probe.kind is not ProbeKind.API
         if not probed and on is not None and self.sightings.last(box, Condition.UP) >= on:
             return False
-        starting = machine.id == newest.id or machine.phase is Phase.STARTING
+        starting = machine.id == newest.id or self._phase(machine, shadow) is Phase.STARTING
         return starting and condition is not Condition.UP
+
+    def _takes_long(self, bound: float, newest: Machine, shadow: ShadowStore) -> bool:
+        """Tell whether who has its box since then starts for longer than a machine's fleet lets."""
+        fleet = shadow.fleets.get(newest.fleet)
+        if fleet is None:
+            return False
+        return self.now() - bound >= fleet.timers.start.total_seconds() - 1.0 - self._apart
+
+    def _phase(self, machine: Machine, shadow: ShadowStore) -> Phase:
+        """Return a machine's phase as it was decided just now, though that is not saved yet."""
+        phase, at = shadow.decided.get(machine.id, (machine.phase, -inf))
+        return phase if self.now() - at < SEEN else machine.phase
 
     def _share(self, box: HostId, other: HostId | None) -> bool:
         return other is None or self.rack_of(box) == self.rack_of(other)

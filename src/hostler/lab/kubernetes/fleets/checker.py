@@ -24,9 +24,8 @@ from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition
 from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.lab.checks.trace import Trace
-from hostler.lab.kubernetes.checker import ObjectsChecker
+from hostler.lab.kubernetes.checker import ObjectsChecker, is_set_aside
 from hostler.lab.kubernetes.simulated_cluster import Raw
-from hostler.lab.macs.quiescence import MAY_REST
 from hostler.lab.metal.ground_truth import MetalTruth
 from hostler.lab.power.faults import PowerScenario
 
@@ -65,6 +64,7 @@ class FleetsChecker(ObjectsChecker):
         self._led = dict[FleetName, tuple[str, float]]()
         self._ran_at = dict[str, float]()
         self._sizes = dict[FleetName, list[tuple[float, int]]]()
+        self._ran_lately = frozenset[str]()
 
     def rack_of(self, box: HostId) -> str:
         """Return the namespace of a box: each is a rack of its own."""
@@ -124,8 +124,16 @@ class FleetsChecker(ObjectsChecker):
             uid, runs = str(one["metadata"]["uid"]), space.named(name) in fleets
             if runs:
                 now.add(uid)
-            elif uid in ran and space.named(PROVIDER) in in_force and not is_going(one):
+            elif uid in ran and self._is_kept(space, name, in_force) and not is_going(one):
                 self.wrong("kept", f"Fleet {space.named(name)} was in force, and is not any more")
+
+    def _is_kept(self, space: Space, name: str, in_force: Container[str]) -> bool:
+        """Tell whether a Fleet is to be in force, if it was: a process that begins knows its row.
+
+        Before an engine has written that, it is judged as if it were new.
+        """
+        on_record = any(FleetName(space.named(name)) in shadow.rows for shadow in self.shadows)
+        return on_record and space.named(PROVIDER) in in_force
 
     # ------------------------------------------------------------ how many are wanted
 
@@ -185,6 +193,7 @@ class FleetsChecker(ObjectsChecker):
             if not stays and name == PROVIDER:
                 self._provider_left(space)
         self._hosts, self._providers = hosts, providers
+        self._ran_lately = frozenset(name for run in self._fleets_run.values() for name in run)
         for space in self.objects.spaces:
             boxes = self.in_force.get(space.named(PROVIDER))
             for name in space.hosts:
@@ -215,14 +224,16 @@ class FleetsChecker(ObjectsChecker):
     def _is_switched(self, space: Space, record: Host | None) -> bool:
         """Tell whether an engine looks after a box that leaves, for a Fleet may have it.
 
-        One whose Host was wrong for long was in force no more.
+        One whose Host was wrong for long was in force no more; nor does a Fleet count that came in
+        force since, for before it nobody switched the box.
         """
         if record is None or self.now - self._ran_at.get(record.id, -inf) > _LEFT:
             return False
         if record.condition is HostCondition.ABSENT or record.goal is HostGoal.RETIRED:
             return False
-        fleets = self.objects.of(space, "fleets").values()
-        return space.named(PROVIDER) in self.in_force and not all(map(is_going, fleets))
+        fleets = self.objects.of(space, "fleets").items()
+        stay = [space.named(name) for name, one in fleets if not is_going(one)]
+        return space.named(PROVIDER) in self.in_force and not self._ran_lately.isdisjoint(stay)
 
     def _power_of_left(self, box: HostId, policy: str) -> None:
         condition = self.truth.condition(box)
@@ -272,7 +283,7 @@ class FleetsChecker(ObjectsChecker):
             if space.box(name) == box
         )
         asked = any(one["spec"].get("desiredPowerState") != "on" for one in hosts)
-        return asked and not _is_left_alone(host) and super()._is_usable(box, host)
+        return asked and not is_set_aside(host) and super()._is_usable(box, host)
 
     # ------------------------------------------------------------ at rest
 
@@ -300,7 +311,7 @@ class FleetsChecker(ObjectsChecker):
         A host that is left alone for its failures is not switched, whoever waits for that.
         """
         wanted = {"fleets": {*aim.sizes}, "hosts": {*aim.hosts}, "providers": {PROVIDER}}
-        alone = {host.id for host in shadow.hosts.values() if _is_left_alone(host)}
+        alone = {host.id for host in shadow.hosts.values() if is_set_aside(host)}
         for plural, names in wanted.items():
             there = {
                 name: one
@@ -321,7 +332,7 @@ class FleetsChecker(ObjectsChecker):
         if power is not None and status.get("power") != power:
             yield f"status: Host {box} says {status.get('power')}, and is {condition}"
         asked = one["spec"].get("desiredPowerState") == "on"
-        if asked and condition not in _ON and not _is_left_alone(shadow.hosts.get(box)):
+        if asked and condition not in _ON and not is_set_aside(shadow.hosts.get(box)):
             yield f"status: Host {box} is to be on, and is {condition}"
         machine = shadow.bindings.get(box, "")
         if status.get("machine", "") != machine:
@@ -335,13 +346,6 @@ def _counts(machine: Machine, shadow: ShadowStore) -> bool:
     decided, _ = shadow.decided.get(machine.id, (machine.phase, 0.0))
     recovers = machine.phase is Phase.FAILED and decided is Phase.READY
     return machine.wanted or (recovers and machine.deletion is None)
-
-
-def _is_left_alone(host: Host | None) -> bool:
-    """Tell whether a host failed too often: it stays so while it is not in force, too."""
-    return host is not None and (
-        host.condition in MAY_REST or host.health.quarantined_until is not None
-    )
 
 
 def _same(one: Raw, other: Raw) -> bool:

@@ -85,9 +85,8 @@ class FleetsCourse(EngineCourse):
         home = self.session.found_home(replicas=scenario.replicas)
         if scenario.replicas > 1:
             home.place = self._shared = self._environment.place(home.shadow.own)
-            bounds = home.shadow.bounds
-            if bounds is not None:
-                bounds.slack *= self.scenario.lateness
+        if (bounds := home.shadow.bounds) is not None:
+            bounds.slack *= self.scenario.lateness
         if self.scenario.nodes is not None and home.shadow.bounds is not None:
             home.shadow.bounds = self.scenario.nodes.bounds(home.shadow.bounds)
         home.fleets, home.shadow.fleets = (), {}

@@ -140,7 +140,8 @@ class Kubelets:
         now, known = self.truth.now, self._known.get(box)
         if known is None or not self._is_boot(HostId(box), known):
             boot = self.truth.since(HostId(box))
-            known = self._known[box] = _Kubelet(boot, now + self.random.uniform(*_JOINS))
+            joins, heard = now + self.random.uniform(*_JOINS), self.heard(HostId(box))
+            known = self._known[box] = _Kubelet(boot, joins, heard=heard)
         if now < known.joins:
             return
         if not known.joined:

@@ -15,7 +15,7 @@ from hostler.lab.macs.names import parse_name
 from hostler.lab.scenario.course import EngineCourse
 from hostler.lab.scenario.disruptions import Disruptions
 from hostler.lab.scenario.faults import HOUR
-from hostler.simulators.scaleway.state.mac_records import MacStatus
+from hostler.simulators.scaleway.state.mac_records import Mac, MacStatus
 from hostler.testing.time.clock import SimClock
 
 from .environment import RollEnvironment
@@ -107,7 +107,15 @@ class RollCourse(EngineCourse):
 
     def _most(self) -> int:
         """Return how many Machines can be wanted in the end: people bought no Mac anew."""
-        return min(self._roll.machines, len(self.environment.world.cloud.macs))
+        return min(self._roll.machines, len(self._whole()))
+
+    def _whole(self) -> list[Mac]:
+        """Return the Macs that are not broken.
+
+        One that is in error in the pool is its owner's to mend, and is reported.
+        """
+        macs = self.environment.world.cloud.macs
+        return [m for m in macs if m.status is not MacStatus.ERROR or parse_name(m.name)]
 
     async def _reach(self, machines: int) -> None:
         """Let so many Machines be wanted, and wait until the roll is over, and all is quiet."""
@@ -131,15 +139,10 @@ class RollCourse(EngineCourse):
                 written, calm = site.written, self.loop.time()
 
     def _lacks_hosts(self, wanted: int) -> bool:
-        """Tell whether fewer hosts are left than are wanted: others are in quarantine, or broken.
-
-        One that is in error in the pool is its owner's to mend, and is reported.
-        """
+        """Tell whether fewer hosts are left than are wanted: others are apart, or broken."""
         hosts = [host for shadow in self._shadows() for host in shadow.hosts.values()]
         apart = {host.id for host in hosts if host.health.quarantined_until is not None}
-        macs = [mac for mac in self.environment.world.cloud.macs if mac.id not in apart]
-        broken = sum(mac.status is MacStatus.ERROR and parse_name(mac.name) is None for mac in macs)
-        return len(macs) - broken < wanted
+        return sum(mac.id not in apart for mac in self._whole()) < wanted
 
     def _is_reached(self, wanted: int) -> bool:
         """Tell whether as many as are wanted are ready, and none of old."""
