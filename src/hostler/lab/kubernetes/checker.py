@@ -18,11 +18,9 @@ from msgspec.structs import replace
 from hostler.domain.ids import HostId, MachineId
 from hostler.domain.model.calls import Call, Shows
 from hostler.domain.model.commands import Event
-from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
 from hostler.lab.checks.shadow_store import ShadowStore
-from hostler.lab.macs.quiescence import MAY_REST
 from hostler.lab.power.checker import PowerChecker
 from hostler.testing.invariants import Violation
 
@@ -47,10 +45,11 @@ class ObjectsChecker(PowerChecker):
         found = Violation(invariant=invariant, text=text, machine=MachineId(machine) or None)
         self.found((found,))
 
-    def allow(self, lateness: int) -> None:
-        """Let all be noticed and done so many times later than else."""
-        self.noticed *= lateness
-        self.lag.bounds = {true: bound * lateness for true, bound in self.lag.bounds.items()}
+    def saves_late(self, shadow: ShadowStore, times: int) -> None:
+        """Let what engines must save be done so many times later than else."""
+        self.lag.bounds = {true: bound * times for true, bound in self.lag.bounds.items()}
+        if shadow.bounds is not None:
+            shadow.bounds.slack *= times
 
     def alone(self, processes: list[str], act: str) -> None:
         """Check that one process at most believes that it may act."""
@@ -142,13 +141,6 @@ class ClusterChecker(ObjectsChecker):
         super().machine_saved(shadow, machine, events)
         if self.scripts is not None:
             self.scripts.saved(before, machine)
-
-
-def is_set_aside(host: Host | None) -> bool:
-    """Tell whether a host failed too often: it stays so while it is not in force, too."""
-    return host is not None and (
-        host.condition in MAY_REST or host.health.quarantined_until is not None
-    )
 
 
 def begun_again(shadow: ShadowStore, machine: Machine, events: tuple[Event, ...]) -> None:

@@ -11,11 +11,11 @@ from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition, OrphanClass
 from hostler.domain.model.snapshot import RequestKind
 from hostler.lab.harness.process import Home
+from hostler.lab.macs.quiescence import MAY_REST
 from hostler.lab.scenario.course import EngineCourse
 from hostler.lab.scenario.disruptions import Disruptions
 from hostler.lab.scenario.operator import Operator
 
-from .checker import is_set_aside
 from .environment import ClusterEnvironment
 from .faults import ClusterScenario
 from .nodes.service import NodeService, of_one
@@ -86,8 +86,8 @@ class ClusterCourse(EngineCourse):
         home = self.session.found_home(replicas=scenario.replicas)
         if scenario.cluster is not None:
             home.place = self._shared = self._environment.place(home.shadow.own)
-        if (bounds := home.shadow.bounds) is not None:
-            bounds.slack *= self.scenario.lateness
+            judge = self._environment.objects_checker
+            judge.saves_late(home.shadow, self.scenario.lateness_of_saves)
         for drawn in (self.scenario.nodes, self.scenario.scripts):
             if drawn is not None and home.shadow.bounds is not None:
                 home.shadow.bounds = drawn.bounds(home.shadow.bounds)
@@ -177,7 +177,7 @@ class ClusterCourse(EngineCourse):
     def _is_reached(self, wanted: int) -> bool:
         """Tell whether there are as many as are wanted, by all accounts.
 
-        A box that failed too often stays as it is, and is told of.
+        A box that is in quarantine stays as it is, and is told of.
         """
         site = self._environment.site
         items, judge = site.hostler_machines(), self._environment.objects_checker
@@ -206,9 +206,9 @@ class ClusterCourse(EngineCourse):
         return f"{wanted} are wanted; there are {objects}, {records}, {boxes}; {lost}; {nodes}"
 
     def _boxes_at_work(self) -> list[HostId]:
-        """Return the boxes that a machine has, or may have."""
+        """Return the boxes that a machine has, or may have now."""
         shadow = self.session.homes[0].shadow
-        aside = {one.id for one in shadow.hosts.values() if is_set_aside(one)}
+        aside = {one.id for one in shadow.hosts.values() if one.condition in MAY_REST}
         return [box for box in self._boxes() if box not in aside - shadow.bindings.keys()]
 
     def _boxes(self) -> list[HostId]:

@@ -59,7 +59,7 @@ class ClusterEnvironment(PowerEnvironment):
         made = ClusterChecker(self.truth, trace, delay, self._cluster_scenario)
         self.judge = self.metal_checker = self.objects_checker = made
         made.site, made.nodes = self.site, self.nodes
-        made.allow(self._cluster_scenario.lateness)
+        made.noticed *= self._cluster_scenario.lateness
         if self.nodes is not None:
             self.nodes.judged(made.shadows, made.wrong, made.faults)
         if (scripts := self._cluster_scenario.scripts) is not None:

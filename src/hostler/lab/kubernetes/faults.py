@@ -118,12 +118,15 @@ class ClusterScenario(PowerScenario, frozen=True, kw_only=True):
     def lateness(self) -> int:
         """How many times later than else all is noticed and done.
 
-        Where fewer than half of all that is asked of the API comes to anything, who failed again
-        and again waits for five minutes before each further try, and leases in it run out. To save
-        a record in it takes several calls.
+        Where fewer than half of all calls to the API come to anything, who failed again and again
+        waits for five minutes before each further try, and leases in it run out.
         """
-        calls = _CALLS_OF_A_SAVE if self.base.cluster is not None else 1
-        return _LATE if self.success**calls < _HALF else 1
+        return _LATE if self.success < _HALF else 1
+
+    @property
+    def lateness_of_saves(self) -> int:
+        """The same of what takes saves, where records lie in the API: each is several calls."""
+        return _LATE if self.success**_CALLS_OF_A_SAVE < _HALF else 1
 
 
 def draw_cluster(seed: int, size: Size) -> ClusterScenario:

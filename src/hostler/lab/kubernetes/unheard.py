@@ -17,9 +17,12 @@ def tell(run: ProcessRun, tables: Tables) -> None:
     shadow, checker = run.shadow, run.checker
     shadow.epochs.update({name: lease.epoch for name, lease in tables.leases.items()})
     _tell_rows(run, tables)
-    _tell_hosts(run, tables)
-    for request in (one for one in tables.requests.values() if one.host is not None):
-        checker.asked_for(shadow, request)
+    for host in tables.hosts.values():
+        known = shadow.hosts.get(host.id)
+        if known is None or known.version < host.version:
+            checker.found(checker.known_counts.takes_back(run.name, known, host))
+            shadow.hosts[host.id] = host
+            checker.host_saved(shadow, host)
     for host, machine in tables.bindings.items():
         if shadow.bindings.get(host) != machine:
             shadow.bindings[host] = machine
@@ -37,16 +40,6 @@ def tell(run: ProcessRun, tables: Tables) -> None:
     found = tuple(one for one in tables.orphans.values() if one not in shadow.orphans.values())
     if cleared or found:
         checker.orphans_saved(shadow, found, cleared)
-
-
-def _tell_hosts(run: ProcessRun, tables: Tables) -> None:
-    shadow, checker = run.shadow, run.checker
-    for host in tables.hosts.values():
-        known = shadow.hosts.get(host.id)
-        if known is None or known.version < host.version:
-            checker.found(checker.known_counts.takes_back(run.name, known, host))
-            shadow.hosts[host.id] = host
-            checker.host_saved(shadow, host)
 
 
 def _tell_rows(run: ProcessRun, tables: Tables) -> None:

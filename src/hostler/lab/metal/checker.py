@@ -46,8 +46,6 @@ BOXES: Listed = {"server": ("boxes",), "host": ("boxes",)}
 """What must be listed for somebody to know all boxes of a rack."""
 STEADY = 240.0
 """So long, in seconds, a box is up before nobody may take it for lost."""
-_LISTED = 30.0
-"""So much later a quiet rack is listed again, in seconds: what was asked is settled by a look."""
 _USED = frozenset({Phase.READY, Phase.DRAINING})
 _ON = frozenset({Condition.STARTING, Condition.UP})
 _IS_ON = {Condition.UP: True, Condition.OFF: False}
@@ -149,7 +147,7 @@ class MetalChecker(Checker):
         """Judge which boxes a decision gives to machines; what is known is known by listings."""
         super().decided(shadow, process, fleet, made)
         stood_still = self.faults["paused"] or self.faults["suspended"]
-        settled = HEARD + _LISTED + (STOOD_STILL if stood_still else 0.0)
+        settled = HEARD + (STOOD_STILL if stood_still else 0.0)
         choices = BoxChoices(self.truth, self._scenario.power, settled, self.cost, self._is_well)
         if not self.faults["clock_jump"]:
             self.found(choices.made(shadow, fleet, made, self.held(shadow)))

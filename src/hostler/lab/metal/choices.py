@@ -25,6 +25,8 @@ from .ground_truth import MetalTruth
 _FAR = 1e9
 _MANY = 1000
 """So many may start at once where nothing bounds that."""
+_LISTED = 30.0
+"""So much later, in seconds, a rack is listed where nothing happens."""
 _APART = 180.0
 """By less than so many seconds two rested alike: they are seen off at other moments."""
 
@@ -81,8 +83,14 @@ class BoxChoices:
         settled = self.truth.now - self.settled
         for record in shadow.hosts.values():
             seen = self._is_known(record) and self.is_well(record.id)
-            if seen and waits(record, shadow, settled):
+            if seen and self._is_shown(record) and waits(record, shadow, settled):
                 yield record
+
+    def _is_shown(self, record: Host) -> bool:
+        """Tell whether a look shows what became of all that was asked: a quiet rack's is late."""
+        asked = ((one.closed or one.at) - BEGINNING for one in record.asked)
+        latest = self.truth.now - self.settled - _LISTED
+        return all(at.total_seconds() <= latest for at in asked)
 
     def _is_known(self, record: Host) -> bool:
         """Tell whether a box is on or off for so long that it is known, and may be switched on.

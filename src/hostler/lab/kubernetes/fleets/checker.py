@@ -24,8 +24,9 @@ from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition
 from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.lab.checks.trace import Trace
-from hostler.lab.kubernetes.checker import ObjectsChecker, is_set_aside
+from hostler.lab.kubernetes.checker import ObjectsChecker
 from hostler.lab.kubernetes.simulated_cluster import Raw
+from hostler.lab.macs.quiescence import MAY_REST
 from hostler.lab.metal.ground_truth import MetalTruth
 from hostler.lab.power.faults import PowerScenario
 
@@ -283,7 +284,7 @@ class FleetsChecker(ObjectsChecker):
             if space.box(name) == box
         )
         asked = any(one["spec"].get("desiredPowerState") != "on" for one in hosts)
-        return asked and not is_set_aside(host) and super()._is_usable(box, host)
+        return asked and not _is_left_alone(host) and super()._is_usable(box, host)
 
     # ------------------------------------------------------------ at rest
 
@@ -311,7 +312,7 @@ class FleetsChecker(ObjectsChecker):
         A host that is left alone for its failures is not switched, whoever waits for that.
         """
         wanted = {"fleets": {*aim.sizes}, "hosts": {*aim.hosts}, "providers": {PROVIDER}}
-        alone = {host.id for host in shadow.hosts.values() if is_set_aside(host)}
+        alone = {host.id for host in shadow.hosts.values() if _is_left_alone(host)}
         for plural, names in wanted.items():
             there = {
                 name: one
@@ -332,7 +333,7 @@ class FleetsChecker(ObjectsChecker):
         if power is not None and status.get("power") != power:
             yield f"status: Host {box} says {status.get('power')}, and is {condition}"
         asked = one["spec"].get("desiredPowerState") == "on"
-        if asked and condition not in _ON and not is_set_aside(shadow.hosts.get(box)):
+        if asked and condition not in _ON and not _is_left_alone(shadow.hosts.get(box)):
             yield f"status: Host {box} is to be on, and is {condition}"
         machine = shadow.bindings.get(box, "")
         if status.get("machine", "") != machine:
@@ -346,6 +347,13 @@ def _counts(machine: Machine, shadow: ShadowStore) -> bool:
     decided, _ = shadow.decided.get(machine.id, (machine.phase, 0.0))
     recovers = machine.phase is Phase.FAILED and decided is Phase.READY
     return machine.wanted or (recovers and machine.deletion is None)
+
+
+def _is_left_alone(host: Host | None) -> bool:
+    """Tell whether a host failed too often: it stays so while it is not in force, too."""
+    return host is not None and (
+        host.condition in MAY_REST or host.health.quarantined_until is not None
+    )
 
 
 def _same(one: Raw, other: Raw) -> bool:

@@ -85,8 +85,8 @@ class FleetsCourse(EngineCourse):
         home = self.session.found_home(replicas=scenario.replicas)
         if scenario.replicas > 1:
             home.place = self._shared = self._environment.place(home.shadow.own)
-        if (bounds := home.shadow.bounds) is not None:
-            bounds.slack *= self.scenario.lateness
+            judge = self._environment.fleets_checker
+            judge.saves_late(home.shadow, self.scenario.lateness_of_saves)
         if self.scenario.nodes is not None and home.shadow.bounds is not None:
             home.shadow.bounds = self.scenario.nodes.bounds(home.shadow.bounds)
         home.fleets, home.shadow.fleets = (), {}

@@ -68,7 +68,7 @@ class FleetsEnvironment(PowerEnvironment):
         made = FleetsChecker(self.truth, trace, delay, self._cluster_scenario)
         self.judge = self.metal_checker = self.fleets_checker = made
         made.objects, made.nodes = self.objects, self.nodes
-        made.allow(self._cluster_scenario.lateness)
+        made.noticed *= self._cluster_scenario.lateness
         if self.nodes is not None:
             self.nodes.judged(made.shadows, made.wrong, made.faults, self.objects.shelf)
         return made
