@@ -40,8 +40,8 @@ from .tally import Tally, count_healed, count_made
 SPEED = 10.0
 """How many times faster than life the simulated cloud is."""
 
-ENDING = timedelta(seconds=17)
-"""How long the fleet may take to be gone: with all the rest, twenty seconds."""
+HEALING, ENDING = 8.0, 17.0
+"""So many seconds after the troubles the fleet is whole, and gone: with all the rest, twenty."""
 
 SHORTEST = 20.0
 """Seconds that the troubles of the day take at least."""
@@ -96,7 +96,16 @@ class Demo:
         while (passed := self.display.passed()) < self.seconds:
             self._trouble(await self.show(), passed / self.seconds)
             await clock.sleep(_OBSERVE)
-        return await self.show()
+        return await self._heal()
+
+    async def _heal(self) -> FleetStatus:
+        """Wait until what broke last is healed, and return how the fleet stands then."""
+        clock = self.services.clock()
+        seen = await self.show()
+        while seen.ready != seen.desired and self.display.passed() < self.seconds + HEALING:
+            await clock.sleep(_OBSERVE)
+            seen = await self.show()
+        return seen
 
     def _trouble(self, seen: FleetStatus, resource: float) -> None:
         """Let happen what belongs to this part of the whole."""
@@ -115,8 +124,7 @@ class Demo:
         self.display.announce("scaling to zero")
         author = Author(name="demo", at=clock.now())
         await record(self.store, (scale(author, self.fleet, 0),))
-        end = clock.boot() + ENDING.total_seconds()
-        while clock.boot() < end:
+        while self.display.passed() < self.seconds + ENDING:
             seen = await self.show()
             if seen.desired == 0 and not seen.machines and not self.server.world.leaks():
                 return True
