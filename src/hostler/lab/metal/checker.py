@@ -148,7 +148,8 @@ class MetalChecker(Checker):
         super().decided(shadow, process, fleet, made)
         stood_still = self.faults["paused"] or self.faults["suspended"]
         settled = HEARD + (STOOD_STILL if stood_still else 0.0)
-        choices = BoxChoices(self.truth, self._scenario.power, settled, self.cost, self._is_well)
+        limits, may_be_chosen = self._scenario.power, self._may_be_chosen
+        choices = BoxChoices(self.truth, limits, settled, self.cost, may_be_chosen)
         if not self.faults["clock_jump"]:
             self.found(choices.made(shadow, fleet, made, self.held(shadow)))
         for machine, box in chosen(made, fleet, shadow):
@@ -156,9 +157,10 @@ class MetalChecker(Checker):
                 text = f"{machine.id} takes {box}, which is listed as failed, or as not known"
                 self._wrong("choice", text, machine.id)
 
-    def _is_well(self, box: HostId) -> bool:
-        """Tell whether a box was listed just now as on or off, and not otherwise since."""
-        return self._sightings.is_well(box, self.now)
+    def _may_be_chosen(self, box: HostId) -> bool:
+        """Tell whether a box was listed just now as on or off, and is not left on for its Node."""
+        left_on = self.stays_on(box) and self.truth.condition(box) is Condition.UP
+        return self._sightings.is_well(box, self.now) and not left_on
 
     def cost(self, box: HostId) -> float | None:
         """Return what an hour of a box costs; None where that is not told."""

@@ -35,15 +35,15 @@ _APART = 180.0
 class BoxChoices:
     """Which boxes machines choose. `settled`: what stands so long, in seconds, everybody knows.
 
-    `cost` is what an hour of a box costs, by its name; None where that is not told. `is_well` says
-    whether one was listed just now as on or off.
+    `cost` is what an hour of a box costs, by its name; None where that is not told.
+    `may_be_chosen` says whether one was listed just now as on or off, and nothing keeps it on.
     """
 
     truth: MetalTruth
     limits: PowerLimits
     settled: float
     cost: Callable[[HostId], float | None]
-    is_well: Callable[[HostId], bool]
+    may_be_chosen: Callable[[HostId], bool]
 
     def made(self, shadow: ShadowStore, fleet: FleetName, made: Decision, holds: Holds) -> Found:
         """Judge the boxes that a decision gives to the machines of a fleet."""
@@ -82,7 +82,7 @@ class BoxChoices:
     def _free(self, shadow: ShadowStore) -> Iterator[Host]:
         settled = self.truth.now - self.settled
         for record in shadow.hosts.values():
-            seen = self._is_known(record) and self.is_well(record.id)
+            seen = self._is_known(record) and self.may_be_chosen(record.id)
             if seen and self._is_shown(record) and waits(record, shadow, settled):
                 yield record
 
