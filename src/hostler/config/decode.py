@@ -13,7 +13,7 @@ import msgspec
 from hostler.ports.kind import Piece
 
 from .errors import HIDDEN, Faults, did_you_mean, join
-from .structure import bare_of, choices, extra, is_size, metas, refusal, struct_of
+from .structure import bare_of, choices, extra, fields_of, is_size, metas, refusal, struct_of
 from .units import A_DURATION, A_SIZE, parse_duration, parse_size
 
 Raw = Mapping[str, object]
@@ -48,10 +48,7 @@ def decode_table(
     if not is_table(raw):
         faults.add(path, raw, "a table")
         return tuple(None for _ in kinds)
-    fields = tuple(
-        {f.encode_name: f for f in msgspec.structs.fields(cast("type[msgspec.Struct]", kind))}
-        for kind in kinds
-    )
+    fields = tuple({f.encode_name: f for f in fields_of(kind)} for kind in kinds)
     known = {name for names in fields for name, f in names.items() if not refusal(f.type)}
     known.update(also)
     entries = table(raw)
@@ -81,8 +78,7 @@ def check_pieces(pieces: Iterable[Piece], path: str, faults: Faults) -> None:
 
 def known_keys(kind: type[object]) -> frozenset[str]:
     """Return the keys that a Struct takes."""
-    fields = msgspec.structs.fields(cast("type[msgspec.Struct]", kind))
-    return frozenset(f.encode_name for f in fields)
+    return frozenset(f.encode_name for f in fields_of(kind))
 
 
 def _unknown(path: str, key: str, known: set[str], faults: Faults) -> None:

@@ -1,13 +1,21 @@
-"""Structure: what the type of a key says of its values: limits, units, words, what is inside."""
+"""Structure: what the type of a key says of its values: limits, units, words, what is inside.
+
+Types do not change while a program runs, and asking one takes as long as reading a whole table
+does otherwise: what they say is remembered, of as many as a configuration has several times over.
+"""
 
 from collections.abc import Iterator
 from enum import StrEnum
+from functools import lru_cache
 from types import UnionType
 from typing import Annotated, Literal, Union, cast, get_args, get_origin
 
 import msgspec
 
+_REMEMBERED = 4096  # types; a bound, because a table with methods of packages is made anew
 
+
+@lru_cache(_REMEMBERED)
 def fields_of(struct: type[object]) -> tuple[msgspec.structs.FieldInfo, ...]:
     """Return the fields of a Struct; TypeError where it is none."""
     return msgspec.structs.fields(cast("type[msgspec.Struct]", struct))
@@ -23,16 +31,22 @@ def struct_of(bare: object) -> type[msgspec.Struct] | None:
     return bare if isinstance(bare, type) and issubclass(bare, msgspec.Struct) else None
 
 
-def metas(kind: object) -> Iterator[msgspec.Meta]:
-    """Yield what a type is annotated with, the outermost first."""
+@lru_cache(_REMEMBERED)
+def metas(kind: object) -> tuple[msgspec.Meta, ...]:
+    """Return what a type is annotated with, the outermost first."""
+    return tuple(_metas(kind))
+
+
+def _metas(kind: object) -> Iterator[msgspec.Meta]:
     if get_origin(kind) is Annotated:
         yield from (m for m in get_args(kind)[1:] if isinstance(m, msgspec.Meta))
-        yield from metas(get_args(kind)[0])
+        yield from _metas(get_args(kind)[0])
     if get_origin(kind) in {Union, UnionType}:
         for member in get_args(kind):
-            yield from metas(member)
+            yield from _metas(member)
 
 
+@lru_cache(_REMEMBERED)
 def extra(kind: object, key: str) -> str:
     """Return what a type says beside what msgspec has words for, or an empty string."""
     found = (m.extra[key] for m in metas(kind) if m.extra and key in m.extra)

@@ -1,6 +1,6 @@
 """Settings: which boxes there are, how each is switched, and what a fleet asks of them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from functools import cache
 from typing import Annotated, ClassVar, Literal
@@ -135,9 +135,9 @@ class BoxTable(Struct, frozen=True, kw_only=True):
 
     def methods(self) -> dict[str, object]:
         """Return the tables of its methods by their names, the preferred ones first."""
-        tables = {key: getattr(self, name) for key, name in _names(type(self))}
-        names = (*self.packaged, *FIRST)
-        return {name: table for name in names if (table := tables[name]) is not None}
+        fields = _names(type(self))
+        named = ((key, getattr(self, fields[key])) for key in (*self.packaged, *FIRST))
+        return {key: table for key, table in named if table is not None}
 
     def order(self, what: PowerAction | None) -> tuple[str, ...]:
         """Return the methods in the order in which they are used for an action, or a query."""
@@ -151,9 +151,9 @@ class BoxTable(Struct, frozen=True, kw_only=True):
 
 
 @cache
-def _names(table: type[BoxTable]) -> tuple[tuple[str, str], ...]:
-    """Return the keys of a table with the names of their fields: to ask each time takes long."""
-    return tuple((one.encode_name, one.name) for one in structs.fields(table))
+def _names(table: type[BoxTable]) -> Mapping[str, str]:
+    """Return the name of the field behind each key: to ask a table each time takes long."""
+    return {one.encode_name: one.name for one in structs.fields(table)}
 
 
 class PowerTable(Struct, frozen=True, kw_only=True):

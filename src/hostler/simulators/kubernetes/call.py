@@ -126,12 +126,18 @@ class Call:
 def decoded(text: bytes, content_type: str) -> Any:
     """Return what JSON or YAML says; a Refusal where it says nothing."""
     try:
-        if "yaml" in content_type:
-            return yaml.load(text, Loader=_Loader)  # noqa: S506 - a SafeLoader without dates
-        return msgspec.json.decode(text)
+        return msgspec.json.decode(text)  # of what is both, JSON is read far sooner
+    except (ValueError, RecursionError) as error:
+        if "yaml" not in content_type:
+            raise _unreadable(error) from None
+    try:
+        return yaml.load(text, Loader=_Loader)  # noqa: S506 - a SafeLoader without dates
     except (ValueError, RecursionError, yaml.YAMLError) as error:
-        why = type(error).__name__
-        raise bad_request(f"error decoding the body: {why}") from None
+        raise _unreadable(error) from None
+
+
+def _unreadable(error: Exception) -> Refusal:
+    return bad_request(f"error decoding the body: {type(error).__name__}")
 
 
 class _Loader(yaml.SafeLoader):

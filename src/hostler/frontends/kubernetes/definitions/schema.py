@@ -164,7 +164,7 @@ def _of_scalar(kind: object, bare: object, words: Collection[str]) -> dict[str, 
     made: dict[str, object] = {"type": _name_of(bare)}
     if found := _values(bare, words):
         return made | {"enum": found}
-    for meta in reversed(tuple(metas(kind))):
+    for meta in reversed(metas(kind)):
         limits = {
             "minimum": meta.ge,
             "maximum": meta.le,

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from random import Random
 
-from hostler.domain.ids import HostId
+from hostler.domain.ids import HostId, ResourceId
 from hostler.domain.model.resource import Condition
 from hostler.lab.kubernetes.simulated_cluster import Raw
 from hostler.lab.metal.ground_truth import MetalTruth
@@ -21,6 +21,7 @@ SILENT = (40.0, 300.0)
 STRANGERS = ("control-1", "other-1")
 """Nodes of somebody else: of the control plane, and of another installation's machine."""
 
+_PREFIX = "node-of-"
 _JOINS = (5.0, 40.0)
 _HEARTBEAT = 60.0
 _GIVEN_UP = 300.0
@@ -78,7 +79,7 @@ class Kubelets:
 
     def name(self, box: str) -> str:
         """Return the name of a box's Node."""
-        return f"node-of-{box}" if self._naming is Naming.CROSSED else box
+        return f"{_PREFIX}{box}" if self._naming is Naming.CROSSED else box
 
     @property
     def guarded(self) -> HostId | None:
@@ -103,8 +104,9 @@ class Kubelets:
 
     def box(self, node: str) -> HostId | None:
         """Return whose Node it is; None for one of somebody else."""
-        names = {self.name(str(box.id)): HostId(box.id) for box in self.truth.rack.boxes()}
-        return names.get(node)
+        box = ResourceId(node.removeprefix(_PREFIX))
+        there = self.truth.rack.box(box) if self.name(box) == node else None
+        return HostId(there.id) if there is not None else None
 
     def heard(self, box: HostId) -> float:
         """Return when a box's kubelet spoke last; 0.0 where it never did."""
