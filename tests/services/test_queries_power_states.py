@@ -179,6 +179,12 @@ def test_state_of_a_machines_host(
         ),
         ({"condition": HostCondition.DIRTY}, False, Progress.SHUTDOWN, None),
         ({"condition": HostCondition.QUARANTINED}, True, Progress.SHUTTING_DOWN, None),
+        (
+            {"condition": HostCondition.QUARANTINED, "goal": HostGoal.CLEAN},
+            True,
+            Progress.SHUTTING_DOWN,
+            None,
+        ),
     ],
 )
 def test_state_of_a_host_that_no_machine_has(

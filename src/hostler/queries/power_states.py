@@ -189,6 +189,7 @@ def _of_nobody(host: Host, power: PowerState, now: datetime) -> tuple[Progress, 
 
     What may be used is *ready* while it is on, though nobody uses it; what may not be, or of which
     nothing is known, is *shuttingdown* until it was seen off, whether or not anybody is at it.
+    Nobody is at what failed too often and is left alone, though it is to be clean in the end.
     """
     on, off = power is PowerState.ON, power is PowerState.OFF
     held = host.held(now)
@@ -197,6 +198,8 @@ def _of_nobody(host: Host, power: PowerState, now: datetime) -> tuple[Progress, 
         return Progress.STARTING_UP, _own(OperationKind.SCALE_UP, owner, host.power.begun)
     if off:
         return Progress.SHUTDOWN, None
+    if host.condition is HostCondition.QUARANTINED:
+        return Progress.SHUTTING_DOWN, None
     if host.goal in {HostGoal.OFF, HostGoal.CLEAN, HostGoal.RETIRED} or host.condition in _CLEANED:
         since = None if host.goal is HostGoal.OFF else host.since
         return Progress.SHUTTING_DOWN, _own(OperationKind.SCALE_DOWN, owner, since)
