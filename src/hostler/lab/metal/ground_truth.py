@@ -45,6 +45,16 @@ class MetalTruth:
         times = (entry.at for entry in reversed(self.rack.log) if entry.box == box)
         return _seconds(next(times, BEGINNING - timedelta(days=1)) - BEGINNING)
 
+    def off_since(self, box: HostId) -> float:
+        """Return since when a box that is off was not on: that it broke meanwhile is no start."""
+        at = self.since(box)
+        for entry in reversed(self.rack.log):
+            if entry.box == box and entry.condition is Condition.OFF:
+                at = _seconds(entry.at - BEGINNING)
+            elif entry.box == box and entry.condition is not Condition.FAILED:
+                break
+        return at
+
     def last(self, box: HostId, condition: Condition) -> float | None:
         """Return when a box last came to stand so; None where it never did."""
         log = reversed(self.rack.log)

@@ -114,7 +114,7 @@ class Limits:
             return ()
         if self.truth.handled.get(box, -inf) >= shadow.bound_at.get(box, now) - SEEN:
             return ()
-        limits, at = self.scenario.power, self.truth.since(box)
+        limits, at = self.scenario.power, self.truth.off_since(box)
         since, known = now - at, self._joined(box) < at and not shadow.has_forgotten(at)
         off = condition is Condition.OFF and since > SEEN and known
         least = limits.least_off.total_seconds() - 1.0 - self._apart
