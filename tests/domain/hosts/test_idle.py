@@ -117,3 +117,46 @@ def test_one_whose_fleet_is_paused_takes_no_others_turn(
     both = replace(limits, exercise=wanted.exercise, stay_on=wanted.stay_on)
     snapshot = seen_off(idle, other, limits=both, paused=True)
     assert goals(snapshot) == {FIRST: None, SECOND: HostGoal.ON}
+
+
+@pytest.mark.parametrize(
+    ("hold", "on_for", "goes_off"),
+    [
+        (None, 2 * MINUTE, False),
+        (None, 20 * MINUTE, True),
+        (HoldKind.OFF, 2 * MINUTE, True),
+        (HoldKind.ON, 20 * MINUTE, False),
+        (HoldKind.RESERVED, 20 * MINUTE, False),
+        (HoldKind.MAINTENANCE, 20 * MINUTE, False),
+    ],
+)
+@pytest.mark.parametrize("after", [HostGoal.CLEAN, None])
+def test_one_in_quarantine_goes_off_as_any_that_nobody_has(
+    hold: HoldKind | None, on_for: timedelta, goes_off: bool, after: HostGoal | None
+) -> None:
+    """Seed 238000622 of kubernetes: a person had switched it on, and so it stayed for a day."""
+    power = HostPower(on=True, since=BEGIN - on_for)
+    snapshot = _in_quarantine(power, hold, after, PowerLimits(least_on=10 * MINUTE))
+    assert (goals(snapshot)[FIRST] is HostGoal.OFF) is goes_off
+
+
+@pytest.mark.parametrize("limits", [PowerLimits(stay_on=1), PowerLimits(exercise=HOUR)])
+@pytest.mark.parametrize("hold", [None, HoldKind.ON])
+def test_one_in_quarantine_goes_on_for_nothing(limits: PowerLimits, hold: HoldKind | None) -> None:
+    power = HostPower(on=False, since=BEGIN - timedelta(days=1))
+    assert goals(_in_quarantine(power, hold, None, limits)) == {FIRST: None}
+
+
+def _in_quarantine(
+    power: HostPower, hold: HoldKind | None, after: HostGoal | None, limits: PowerLimits
+) -> AccountSnapshot:
+    """Return an account whose only host is in quarantine for hours, and held so by somebody."""
+    alone = replace(
+        off(FIRST, hold).with_health(strikes=2, quarantined_until=BEGIN + 5 * HOUR),
+        condition=HostCondition.QUARANTINED,
+        goal=after,
+        power=power,
+    )
+    condition = Condition.UP if power.on else Condition.OFF
+    snapshot = account_snapshot([box("pool", condition, FIRST)], [alone], observed=BEGIN, now=BEGIN)
+    return replace(snapshot, capabilities=metal(power=limits))

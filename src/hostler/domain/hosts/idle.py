@@ -100,9 +100,10 @@ class _Goals:
     room: dict[Zone, int] = field(default_factory=dict[Zone, int])
 
     def all(self) -> Idle:
-        free = {host.id: host for host in self.snapshot.hosts.values() if self._is_free(host)}
+        unused = [host for host in self.snapshot.hosts.values() if self._is_unused(host)]
+        free = {host.id: host for host in unused if host.condition is HostCondition.FREE}
         stays = frozenset(self._stays(free.values()))
-        for host in free.values():
+        for host in unused:
             if host.id not in stays and self._goes_off(host):
                 self.found[host.id] = HostGoal.OFF
         for host in free.values():
@@ -128,10 +129,14 @@ class _Goals:
                 yield host.id
             begun.add(host.zone)
 
-    def _is_free(self, host: Host) -> bool:
-        """Tell whether nobody has a host, and nothing but its power is to change."""
+    def _is_unused(self, host: Host) -> bool:
+        """Tell whether nobody has a host, and nothing but its power is to change.
+
+        What failed too often is cleaned when its quarantine ends: until then it can only go off.
+        """
         resource = self.snapshot.inventory.resource(ResourceId(host.id))
-        idle = host.condition is HostCondition.FREE and host.goal is None
+        free = host.condition is HostCondition.FREE and host.goal is None
+        idle = free or host.condition is HostCondition.QUARANTINED
         ours = resource is not None and not resource.host.left_alone
         return ours and idle and host.id not in self.snapshot.bindings
 

@@ -346,7 +346,8 @@ def _aimed(
     What blocked it is no fault of the host's, however long it lasted: no time of it counts.
     """
     host = transition.host
-    goal = host.goal or aims.goals.get(host.id)
+    aim = aims.goals.get(host.id)
+    goal = aim if host.condition is HostCondition.QUARANTINED and aim else host.goal or aim
     blocker = _blocker(transition, goal, snapshot)
     pursued = idle.pursued(host, None if blocker else goal, snapshot)
     transition = evolve(transition, host=pursued, blocker=blocker)

@@ -11,7 +11,6 @@ from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition, OrphanClass
 from hostler.domain.model.snapshot import RequestKind
 from hostler.lab.harness.process import Home
-from hostler.lab.macs.quiescence import MAY_REST
 from hostler.lab.scenario.course import EngineCourse
 from hostler.lab.scenario.disruptions import Disruptions
 from hostler.lab.scenario.operator import Operator
@@ -175,14 +174,11 @@ class ClusterCourse(EngineCourse):
                 await Operator(self.session).request(home, RequestKind.DELETE, machine=machine.id)
 
     def _is_reached(self, wanted: int) -> bool:
-        """Tell whether there are as many as are wanted, by all accounts.
-
-        A box that is in quarantine stays as it is, and is told of.
-        """
+        """Tell whether there are as many as are wanted, by all accounts."""
         site = self._environment.site
         items, judge = site.hostler_machines(), self._environment.objects_checker
         truth = self._environment.truth
-        up = [box for box in self._boxes_at_work() if truth.condition(box) is not _OFF]
+        up = [box for box in self._boxes() if truth.condition(box) is not _OFF]
         by_records = len([m for shadow in judge.shadows for m in shadow.living()])
         counts = {len(items), len(site.machines()), len(provisioned(items)), by_records, len(up)}
         return counts == {wanted} and site.has_namespace
@@ -204,12 +200,6 @@ class ClusterCourse(EngineCourse):
         objects = [(one["metadata"]["name"], one.get("status")) for one in site.hostler_machines()]
         lost, nodes = self._lost() or "all saved", self._of_nodes()
         return f"{wanted} are wanted; there are {objects}, {records}, {boxes}; {lost}; {nodes}"
-
-    def _boxes_at_work(self) -> list[HostId]:
-        """Return the boxes that a machine has, or may have now."""
-        shadow = self.session.homes[0].shadow
-        aside = {one.id for one in shadow.hosts.values() if one.condition in MAY_REST}
-        return [box for box in self._boxes() if box not in aside - shadow.bindings.keys()]
 
     def _boxes(self) -> list[HostId]:
         return [HostId(box.id) for box in self._environment.truth.rack.boxes()]

@@ -368,9 +368,10 @@ class MetalChecker(Checker):
         return self.truth.condition(box) is not Condition.FAILED and not quarantined
 
     def _boxes_rest(self, shadow: ShadowStore) -> Found:
-        """A box that nobody has is off in the end, unless it is left alone for its failures."""
+        """A box that nobody has is off in the end, also where it is left alone for its failures."""
         for box, host in self._boxes(shadow):
-            nobodys = box not in shadow.bindings and self._is_usable(box, host)
+            is_broken = self.truth.condition(box) is Condition.FAILED
+            nobodys = box not in shadow.bindings and not is_broken
             hold = self._lasting_hold(host)
             if (
                 nobodys

@@ -236,7 +236,9 @@ async def _stays(made: CornerScene) -> str:
     if await made.store.requests():
         return "a request has no answer"
     if host is not None and host.condition is HostCondition.QUARANTINED:
-        return "" if not [one for one in machines if one.phase in _USED] else "a machine has it"
+        if any(one.phase in _USED for one in machines):
+            return "a machine has it"
+        return "it is on, and left alone" if condition is Condition.UP else ""
     if any(machine.phase not in _RESTS for machine in machines):
         return ", ".join(f"{machine.id} is {machine.phase}" for machine in machines)
     ready = [machine for machine in machines if machine.phase is Phase.READY]
