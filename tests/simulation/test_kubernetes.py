@@ -45,7 +45,7 @@ FAILURES_OF_NEWER_DICE = {
     212000220: "hold: a box stayed on, for its Node carries the control plane (the judge)",
     212000225: "policy: a Host left that had long been wrong, and so in force no more (the judge)",
     237000092: "power: another fleet's boxes started for longer than this one's may (the judge)",
-    237000168: "L2: records lay in an API that fails (the judge); L1: a box in quarantine stayed on",
+    237000168: "L2: records lay in an API that fails (the judge); L1: a quarantined box was on",
     237000287: "power: a machine whose box went off had failed, and was not saved yet (the judge)",
     237000338: "kept: a Fleet was in force for a moment, and was on no record (the judge)",
     237000357: "kept: the record of a host was not saved with its binding, nor ever since",
