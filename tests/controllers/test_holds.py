@@ -247,7 +247,28 @@ async def test_machines_and_idle_boxes_share_the_gap_between_two_starts() -> Non
     assert min(gaps) >= 60 * S
 
 
-async def test_a_box_that_was_off_for_long_is_switched_on_for_a_while() -> None:
+@pytest.mark.parametrize("is_machines", [True, False])
+async def test_a_box_that_stays_dark_takes_no_others_turn(is_machines: bool) -> None:
+    """Seed 238000808 of kubernetes: for 15 minutes no other box of the rack was switched on."""
+    scene = rack(int(is_machines), boxes=2, power=PowerLimits(start_gap=MIN))
+    scene.rack.ignoring.add(ResourceId("box-1"))
+    async with scene.running():
+        if not is_machines:
+            await hold(scene, HoldKind.ON)
+        await scene.pass_by(90 * S)
+        await hold(scene, HoldKind.ON, box="box-2")
+        await scene.pass_by(3 * MIN)
+        assert scene.condition("box-2") is UP
+
+
+async def test_a_machine_has_its_turn_beside_an_idle_box_that_stays_dark() -> None:
+    scene = rack(boxes=2, power=PowerLimits(start_gap=MIN))
+    scene.rack.ignoring.add(ResourceId("box-1"))
+    async with scene.running():
+        await hold(scene, HoldKind.ON)
+        await scene.pass_by(90 * S)
+        await scene.request(K.SCALE, size=1)
+        await scene.until([Phase.READY], 5 * MIN)
     limits = PowerLimits(exercise=3 * HOUR, exercise_time=20 * MIN)
     scene = rack(power=limits)
     async with scene.running():

@@ -183,6 +183,19 @@ async def test_one_box_begins_the_gap_after_the_other() -> None:
     assert all(later - earlier >= 29 * S for earlier, later in itertools.pairwise(times))
 
 
+async def test_box_that_stays_dark_takes_no_others_turn() -> None:
+    """Seed 238000808 of kubernetes: told again before the gap was over, it kept all others off."""
+    scene = sized(2, boxes=2, power=PowerLimits(start_gap=MIN))
+    scene.rack.ignoring.add(ResourceId("box-1"))
+    async with scene.running():
+        while READY not in await scene.phases():
+            await scene.pass_by(1 * S)
+            assert scene.clock.boot() < 4 * 60
+        assert len(scene.calls(SWITCH_ON)) > 1
+        await scene.pass_by(6 * MIN)
+        assert len(scene.calls(SWITCH_ON)) > 3
+
+
 async def test_box_that_went_off_stays_off_for_its_least_time() -> None:
     scene = sized(1, boxes=1, power=PowerLimits(least_off=10 * MIN))
     async with scene.running():

@@ -14,7 +14,7 @@ from hostler.domain.ids import MachineId, ResourceId, Zone
 from hostler.domain.model.calls import Shows
 from hostler.domain.model.capabilities import PowerLimits, Preference
 from hostler.domain.model.host import Free, Host, HostPower
-from hostler.domain.model.machine import CallState, Machine
+from hostler.domain.model.machine import Asked, CallState, Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition, Resource
 from hostler.domain.model.snapshot import AccountSnapshot, Snapshot
@@ -146,6 +146,7 @@ def is_turn(host: Host, snapshot: AccountSnapshot) -> bool:
     """Tell whether the gap is over since anything else of a host's zone was started.
 
     A machine on its way up that is being worked on may be switching its host on at this moment.
+    A host that stays dark is told again after a second gap: others have their turn between.
     """
     limits = snapshot.capabilities.power or PowerLimits()
     others = (one for one in snapshot.hosts.values() if one.id != host.id and one.zone == host.zone)
@@ -154,6 +155,7 @@ def is_turn(host: Host, snapshot: AccountSnapshot) -> bool:
         return False
     times = [at for one in others for at in _starts_of(one, snapshot)]
     times += [at for one in machines for at in _starts(one, snapshot)]
+    times += [at + limits.start_gap for at in _told(host.asked)]
     return snapshot.now - max(times, default=snapshot.now - limits.start_gap) >= limits.start_gap
 
 
@@ -161,6 +163,7 @@ def spaced(transitions: tuple[Transition, ...], snapshot: Snapshot) -> tuple[Tra
     """Return the transitions of which no two switch on hosts of a zone within the gap.
 
     Who began first goes first, however late it comes to it; who is woken waits its turn as well.
+    A host that stays dark is told again after a second gap: others have their turn between.
     """
     limits, changed = snapshot.capabilities.power, list(transitions)
     if limits is None or not limits.start_gap or not any(one.starts for one in transitions):
@@ -168,7 +171,8 @@ def spaced(transitions: tuple[Transition, ...], snapshot: Snapshot) -> tuple[Tra
     started = {zone: list(_started(zone, transitions, snapshot)) for zone in _zones(snapshot)}
     for place in sorted(range(len(changed)), key=lambda place: _turn(changed[place].machine)):
         machine = changed[place].machine
-        others = (at for id_, at in started.get(machine.offer.zone, ()) if id_ != machine.id)
+        others = [at for id_, at in started.get(machine.offer.zone, ()) if id_ != machine.id]
+        others += [at + limits.start_gap for at in _told(machine.asked)]
         at = max(others, default=snapshot.now - limits.start_gap) + limits.start_gap
         if not changed[place].starts:
             continue
@@ -220,6 +224,13 @@ def _starts(machine: Machine, snapshot: Snapshot | AccountSnapshot) -> Iterator[
         if one.shows is Shows.POWER:
             under_way = one.closed is None and machine.id in snapshot.moving
             yield snapshot.now if under_way else one.closed or one.at
+
+
+def _told(asked: Iterable[Asked]) -> Iterator[datetime]:
+    """Yield when a host was told to go on; what refused that was told nothing."""
+    for one in asked:
+        if one.shows is Shows.POWER and one.call_state is not CallState.REFUSED:
+            yield one.closed or one.at
 
 
 def _starts_of(host: Host, snapshot: Snapshot | AccountSnapshot) -> Iterator[datetime]:
