@@ -66,7 +66,12 @@ class Calls:
 
     async def heartbeat(self, instance: str) -> None:
         """Ask whether one is well."""
-        await self._made("", self._group.heartbeat(instance))
+        try:
+            await self._made("", self._group.heartbeat(instance))
+        except Refused as refused:
+            if not self._plugin.dead:
+                self._checker.heartbeat_refused(instance, str(refused))
+            raise
 
     async def suspend(self, ids: Sequence[str]) -> Sequence[str]:
         """Ask that some go to standby."""

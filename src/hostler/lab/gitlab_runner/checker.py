@@ -12,6 +12,7 @@ R9  a job reaches the instance that it was given, with the key that it knows; th
 R10 Shutdown ends no machine, and Update sends nothing.
 R11 only states that the schema offers are told.
 R12 what is being made, and whose server is off, is worked on.
+R13 what was told to run, and has been well since, is not refused a heartbeat.
 S3  what is made and reclaimed rests on counts that the plugin knows.
 S6  an instance on which a job runs is not ended, unless the runner asked for its end.
 L   without faults the wanted capacity is reached; asked for nothing, nothing is left. What lost
@@ -62,6 +63,8 @@ LATE = 300.0
 """How long a guest may answer before that is told for the first time."""
 IDLE = 300.0
 """How long a server may be off that is being made, and nothing is asked for it."""
+WELL = 60.0
+"""How long an instance that runs may be well before that is known."""
 SETTLED = 420.0
 """Servers older than this are known to whoever looks."""
 STUCK = 3
@@ -91,6 +94,7 @@ class Reported:
     denied: float = 0.0
     late: float = 0.0
     idle: float = 0.0
+    well: float = 0.0
     tried: bool = False
     ended: float | None = None
     could_act: float = 0.0
@@ -266,7 +270,7 @@ class Checker(Findings):
             return
         if state is not reported.state:
             self.trace.note(f"  {name} is told to be {state}", name)
-            reported.state, reported.place, passed = state, 0.0, 0.0
+            reported.state, reported.place, reported.well, passed = state, 0.0, 0.0, 0.0
             if state is not State.DELETING:
                 reported.untried = 0.0
         self._place(name, reported, passed)
@@ -295,6 +299,7 @@ class Checker(Findings):
             if up is None and not self.truth.ever(name) & self._up:
                 self.broken("R1", f"{name} is told to run, and its guest never answered", name)
             reported.server = up.id if up else ""
+        reported.well = reported.well + passed if self.truth.well(name) else 0.0
         down = not servers or all(server.state in _RESTS for server in servers)
         reported.wrong = reported.wrong + passed if down else 0.0
         reported.denied = 0.0
@@ -388,6 +393,16 @@ class Checker(Findings):
         """R5: Update is always answered."""
         if call == "update":
             self.broken("R5", f"Update failed: {text}")
+
+    def heartbeat_refused(self, name: str, why: str) -> None:
+        """R13: nobody says of what is well that it is not."""
+        now, reported = self.tick(), self.reported.get(name)
+        if reported is None or reported.state is not State.RUNNING or reported.ending:
+            return
+        calm = self.awake and now >= self.able_from and now - self.jumped > AFTER_JUMP
+        if calm and reported.well > WELL and self.truth.well(name):
+            text = f"{name} is well for {reported.well:.0f} s, and its heartbeat is refused: {why}"
+            self.broken("R13", text, name)
 
     def untouched(self) -> set[str]:
         """Return the instances whose end nobody has begun."""

@@ -57,6 +57,7 @@ class Alone(Struct, frozen=True, kw_only=True):
             idle_count=self.idle_count,
             idle_time=600.0,
             max_use_count=0,
+            heartbeats=True,
             state_storage=True,
         )
         return replace(
@@ -276,6 +277,13 @@ MUTANTS: Mapping[str, Mutant[RunnerScenario]] = {
         puts=((_GROUP, runner_mutations.around(runner_mutations.DecreaseForgotten)),),
         scenario=Alone(),
         caught=("L",),
+        within=4,
+    ),
+    "heartbeat-denied": Mutant(
+        summary="of an instance that is well a later heartbeat is refused",
+        puts=((_GROUP, runner_mutations.around(runner_mutations.HeartbeatDenied)),),
+        scenario=Alone(),
+        caught=("R13",),
         within=4,
     ),
     "begun-uncounted": Mutant(

@@ -273,6 +273,21 @@ class DecreaseForgotten(Passing):
         return ids
 
 
+class HeartbeatDenied(Passing):
+    """Says of an instance that it is not well, once it was asked for a second time."""
+
+    def __init__(self, group: Group, plugin: Plugin) -> None:
+        super().__init__(group, plugin)
+        self._asked = set[str]()
+
+    async def heartbeat(self, instance: str) -> None:
+        """Refuse all but the first."""
+        if instance in self._asked:
+            raise Refused(f"{instance} is not well")
+        self._asked.add(instance)
+        await self.inner.heartbeat(instance)
+
+
 class FailedIsCreating(Passing):
     """Tells for ever that a server that failed is still being made."""
 
