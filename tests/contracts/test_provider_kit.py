@@ -80,6 +80,12 @@ class NeverConnects(Mutant):
         return None
 
 
+class ConnectsToWhatIsKnownAlone(Mutant):
+    def connection(self, machine: Machine, resources: tuple[Resource, ...]) -> Connection | None:
+        is_up = any(one.condition is Condition.UP for one in resources)
+        return super().connection(machine, resources) if is_up else None
+
+
 class NamesNobody(Mutant):
     def provider_id(self, machine: Machine, resources: tuple[Resource, ...]) -> str | None:
         del machine, resources
@@ -467,6 +473,7 @@ CASES = (
     Case("costs_are_positive", CostsNothing, "take 0 requests"),
     Case("an_address_before_a_connection", ConnectsToNothing, "nothing exists"),
     Case("an_address_before_a_connection", NeverConnects, "no connection to it"),
+    Case("a_connection_whatever_word_is_unknown", ConnectsToWhatIsKnownAlone, "not reached any"),
     Case("a_provider_id_that_stays", NamesNothing, "nothing exists"),
     Case("a_provider_id_that_stays", NamesNobody, "has no provider ID"),
     Case("a_provider_id_that_stays", NamesBarely, "not SCHEME://PLACE"),

@@ -57,7 +57,11 @@ class Provider(Planner, Protocol):
         ...
 
     def connection(self, machine: Machine, resources: tuple[Resource, ...]) -> Connection | None:
-        """Return how to reach the machine, or None while that is not known. Pure."""
+        """Return how to reach the machine, or None while that is not known. Pure.
+
+        While its provider says nothing that we know of how it stands, it is reached as before: what
+        is unknown is not down, and only the machine itself can say that it is well.
+        """
         ...
 
     def provider_id(self, machine: Machine, resources: tuple[Resource, ...]) -> str | None:

@@ -30,6 +30,9 @@ DOWN = frozenset(
 )
 """What a server that should be up must not be, once it has been switched on."""
 
+REACHABLE = frozenset({Condition.UP, Condition.UNKNOWN})
+"""What may be asked at its address: it is up, or nobody says how it stands."""
+
 SWITCHED_OFF = frozenset({Condition.OFF, Condition.STANDBY})
 """Nothing runs on a host then, and whoever has it may switch it on."""
 

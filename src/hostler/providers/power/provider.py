@@ -22,6 +22,7 @@ from hostler.domain.model.machine import BootstrapFormat, Machine, Offer
 from hostler.domain.model.phases import Goal
 from hostler.domain.model.provider import Capabilities
 from hostler.domain.model.resource import (
+    REACHABLE,
     Condition,
     HostFacts,
     Observation,
@@ -261,7 +262,7 @@ class PowerBoxes:
     def connection(self, machine: Machine, resources: tuple[Resource, ...]) -> Connection | None:
         bound = machine.bound(SERVER)
         box = next((resource for resource in resources if resource.id == bound), None)
-        if box is None or box.condition is not Condition.UP or not box.address:
+        if box is None or box.condition not in REACHABLE or not box.address:
             return None
         guests = self._rack.fleets.get(machine.fleet, Guests())
         return Connection(address=box.address, user=guests.user, port=guests.port)

@@ -17,6 +17,7 @@ from hostler.domain.model.machine import Machine, Offer
 from hostler.domain.model.phases import Goal
 from hostler.domain.model.provider import Capabilities
 from hostler.domain.model.resource import (
+    REACHABLE,
     Condition,
     HostFacts,
     Observation,
@@ -177,7 +178,7 @@ class FakeMetal:
         """Return the address of the bound box once it is up."""
         bound = machine.bound(SERVER)
         box = next((resource for resource in resources if resource.id == bound), None)
-        if box is None or box.condition is not Condition.UP or not box.address:
+        if box is None or box.condition not in REACHABLE or not box.address:
             return None
         return Connection(address=box.address)
 

@@ -16,6 +16,7 @@ from hostler.domain.model.machine import BootstrapFormat, Machine
 from hostler.domain.model.phases import Goal
 from hostler.domain.model.provider import Capabilities
 from hostler.domain.model.resource import (
+    REACHABLE,
     Condition,
     Observation,
     ObservedScope,
@@ -230,7 +231,7 @@ class FakeProvider:
         """Return the address of the bound server once it is up."""
         bound = machine.bound(SERVER)
         server = next((resource for resource in resources if resource.id == bound), None)
-        if server is None or server.condition is not Condition.UP or not server.address:
+        if server is None or server.condition not in REACHABLE or not server.address:
             return None
         return Connection(address=server.address)
 

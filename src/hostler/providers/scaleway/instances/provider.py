@@ -9,7 +9,7 @@ from hostler.domain.model.calls import Call, Outcome
 from hostler.domain.model.machine import BootstrapFormat, Machine, Offer, Origin
 from hostler.domain.model.phases import Goal
 from hostler.domain.model.provider import Capabilities
-from hostler.domain.model.resource import Condition, Observation, Resource, Scope, Slot
+from hostler.domain.model.resource import REACHABLE, Observation, Resource, Scope, Slot
 from hostler.ports.bootstrap import NoBootstraps, ReadsBootstraps
 from hostler.ports.clock import Clock
 from hostler.ports.keys import Registered
@@ -155,7 +155,7 @@ class Instances:
     def connection(self, machine: Machine, resources: tuple[Resource, ...]) -> Connection | None:
         bound = machine.bound(SERVER)
         server = next((resource for resource in resources if resource.id == bound), None)
-        if server is None or server.condition is not Condition.UP or not server.address:
+        if server is None or server.condition not in REACHABLE or not server.address:
             return None
         template = self._templates.get(machine.fleet)
         return Connection(

@@ -12,7 +12,14 @@ from hostler.domain.model.host import AT_HOME, HOST, Host, HostGoal, host_of
 from hostler.domain.model.machine import BootstrapFormat, Machine, Offer
 from hostler.domain.model.phases import Goal
 from hostler.domain.model.provider import Capabilities
-from hostler.domain.model.resource import Condition, Observation, Resource, Scope, Stage
+from hostler.domain.model.resource import (
+    REACHABLE,
+    Condition,
+    Observation,
+    Resource,
+    Scope,
+    Stage,
+)
 from hostler.domain.policy.purchasing import Limits
 from hostler.domain.policy.remediation import Diagnosis
 from hostler.ports.clock import Clock
@@ -186,7 +193,9 @@ class Macs:
     def connection(self, machine: Machine, resources: tuple[Resource, ...]) -> Connection | None:
         bound = machine.bound(SERVER)
         resource = next((resource for resource in resources if resource.id == bound), None)
-        if resource is None or resource.status != "ready" or not resource.address:
+        if resource is None or not resource.address:
+            return None
+        if resource.status != "ready" and resource.condition not in REACHABLE:
             return None
         return Connection(
             address=resource.address, user=resource.note("user") or "m1", arch="arm64"

@@ -3,8 +3,10 @@
 import re
 from datetime import timedelta
 
+from msgspec.structs import replace
+
 from hostler.domain.model.phases import Goal
-from hostler.domain.model.resource import Scope
+from hostler.domain.model.resource import Condition, Scope
 
 from .operator_actions import end, made_hand, new_hand
 from .rig import Ability, Rig, need
@@ -61,6 +63,17 @@ async def an_address_before_a_connection(rig: Rig) -> None:
     assert connection is not None, "the machine is up, and there is no connection to it"
     assert connection.address, "the machine is up, and its connection has no address"
     assert 0 < connection.port < 65536, f"the connection's port is {connection.port}"
+
+
+async def a_connection_whatever_word_is_unknown(rig: Rig) -> None:
+    """A word of the provider that nobody knows takes no address away: what runs is reached."""
+    hand = await new_hand(rig)
+    await hand.reach(Goal.PRESENT)
+    known = hand.provider.connection(hand.machine, hand.resources)
+    unknown = tuple(
+        replace(one, condition=Condition.UNKNOWN, status="hibernating") for one in hand.resources
+    )
+    assert hand.provider.connection(hand.machine, unknown) == known, "it is not reached any more"
 
 
 async def a_provider_id_that_stays(rig: Rig) -> None:

@@ -30,6 +30,7 @@ CHECKS: tuple[Check, ...] = tuple(
         manners.capabilities_are_sane,
         manners.costs_are_positive,
         manners.an_address_before_a_connection,
+        manners.a_connection_whatever_word_is_unknown,
         manners.a_provider_id_that_stays,
         manners.secrets_stay_secret,
         manners.closing_twice_is_fine,
