@@ -247,25 +247,30 @@ async def test_machines_and_idle_boxes_share_the_gap_between_two_starts() -> Non
     assert min(gaps) >= 60 * S
 
 
-@pytest.mark.parametrize("is_machines", [True, False])
-async def test_a_box_that_stays_dark_takes_no_others_turn(is_machines: bool) -> None:
+@pytest.mark.parametrize(("machines", "held"), [(1, 0), (0, 1), (2, 0), (1, 1), (0, 2)])
+async def test_boxes_that_stay_dark_take_no_others_turn(machines: int, held: int) -> None:
     """Seed 238000808 of kubernetes: for 15 minutes no other box of the rack was switched on."""
-    scene = rack(int(is_machines), boxes=2, power=PowerLimits(start_gap=MIN))
-    scene.rack.ignoring.add(ResourceId("box-1"))
+    boxes, timers = machines + held + 1, replace(FLEET.timers, start=15 * MIN)
+    fleet = replace(FLEET, size=machines, maximum=boxes, caps=EAGER, timers=timers)
+    scene = MetalScene(fleet, boxes=boxes, power=PowerLimits(start_gap=MIN))
+    names = [f"box-{number}" for number in range(1, machines + held + 1)]
+    scene.rack.ignoring.update(ResourceId(name) for name in names)
     async with scene.running():
-        if not is_machines:
-            await hold(scene, HoldKind.ON)
-        await scene.pass_by(90 * S)
-        await hold(scene, HoldKind.ON, box="box-2")
+        await scene.pass_by(4 * MIN)
+        for name in names[machines:]:
+            await hold(scene, HoldKind.ON, box=name)
+        await scene.pass_by(4 * MIN)
+        last = f"box-{boxes}"
+        await hold(scene, HoldKind.ON, box=last)
         await scene.pass_by(3 * MIN)
-        assert scene.condition("box-2") is UP
+        assert scene.condition(last) is UP
 
 
 async def test_a_machine_has_its_turn_beside_an_idle_box_that_stays_dark() -> None:
     scene = rack(boxes=2, power=PowerLimits(start_gap=MIN))
-    scene.rack.ignoring.add(ResourceId("box-1"))
+    scene.rack.ignoring.add(ResourceId("box-2"))
     async with scene.running():
-        await hold(scene, HoldKind.ON)
+        await hold(scene, HoldKind.ON, box="box-2")
         await scene.pass_by(90 * S)
         await scene.request(K.SCALE, size=1)
         await scene.until([Phase.READY], 5 * MIN)

@@ -7,14 +7,17 @@ from msgspec.structs import replace
 
 from hostler.domain.hosts.lifecycle import decide_hosts
 from hostler.domain.ids import HostId
+from hostler.domain.model.calls import Shows
 from hostler.domain.model.capabilities import PowerLimits
 from hostler.domain.model.hold import Hold, HoldKind
 from hostler.domain.model.host import Host, HostCondition, HostGoal, HostPower
+from hostler.domain.model.machine import CallState
 from hostler.domain.model.resource import Condition
 from hostler.domain.model.snapshot import AccountSnapshot
 from hostler.domain.policy.remediation import PAUSES
 from hostler.testing.fakes.metal import metal
-from hostler.testing.scenes.builders import BEGIN, FLEET, S
+from hostler.testing.fakes.metal_planner import HOST_ON
+from hostler.testing.scenes.builders import BEGIN, FLEET, S, asked
 from hostler.testing.scenes.hosts import account_snapshot, box, record
 
 FIRST, SECOND = HostId("host-1"), HostId("host-2")
@@ -63,6 +66,17 @@ def test_one_that_a_person_wants_on_goes_before_those_that_are_to_stay_on(
     hosts = off(FIRST), off(SECOND, HoldKind.ON)
     snapshot = seen_off(*hosts, limits=replace(limits, stay_on=2))
     assert goals(snapshot) == {FIRST: None, SECOND: HostGoal.ON}
+
+
+@pytest.mark.parametrize(("passed", "goal"), [(59 * S, None), (60 * S, HostGoal.ON)])
+def test_one_that_stays_dark_is_told_again_after_twice_the_gap(
+    passed: timedelta, goal: HostGoal | None
+) -> None:
+    then = BEGIN - passed
+    told = asked(HOST_ON, then, shows=Shows.POWER, call_state=CallState.DONE)
+    begun = HostPower(on=False, since=BEGIN - HOUR, begun=then, started=then)
+    host = replace(off(FIRST, HoldKind.ON), power=begun, asked=(told,))
+    assert goals(seen_off(host, limits=PowerLimits(start_gap=30 * S))) == {FIRST: goal}
 
 
 def test_one_that_did_not_go_on_is_left_alone_for_a_while() -> None:

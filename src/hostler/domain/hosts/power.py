@@ -146,7 +146,7 @@ def is_turn(host: Host, snapshot: AccountSnapshot) -> bool:
     """Tell whether the gap is over since anything else of a host's zone was started.
 
     A machine on its way up that is being worked on may be switching its host on at this moment.
-    A host that stays dark is told again after a second gap: others have their turn between.
+    A host that stays dark is told again after a second gap: who was not told yet goes before it.
     """
     limits = snapshot.capabilities.power or PowerLimits()
     others = (one for one in snapshot.hosts.values() if one.id != host.id and one.zone == host.zone)
@@ -155,25 +155,25 @@ def is_turn(host: Host, snapshot: AccountSnapshot) -> bool:
         return False
     times = [at for one in others for at in _starts_of(one, snapshot)]
     times += [at for one in machines for at in _starts(one, snapshot)]
-    times += [at + limits.start_gap for at in _told(host.asked)]
-    return snapshot.now - max(times, default=snapshot.now - limits.start_gap) >= limits.start_gap
+    told = [*_told(host.asked)]
+    quiet = limits.start_gap * (2 if told else 1)
+    return snapshot.now - max([*times, *told], default=snapshot.now - quiet) >= quiet
 
 
 def spaced(transitions: tuple[Transition, ...], snapshot: Snapshot) -> tuple[Transition, ...]:
     """Return the transitions of which no two switch on hosts of a zone within the gap.
 
     Who began first goes first, however late it comes to it; who is woken waits its turn as well.
-    A host that stays dark is told again after a second gap: others have their turn between.
+    A host that stays dark is told again after a second gap: who was not told yet goes before it.
     """
     limits, changed = snapshot.capabilities.power, list(transitions)
     if limits is None or not limits.start_gap or not any(one.starts for one in transitions):
         return transitions
-    started = {zone: list(_started(zone, transitions, snapshot)) for zone in _zones(snapshot)}
+    machines = [one.machine for one in transitions]
+    started = {zone: list(_started(zone, machines, snapshot)) for zone in _zones(snapshot)}
     for place in sorted(range(len(changed)), key=lambda place: _turn(changed[place].machine)):
         machine = changed[place].machine
-        others = [at for id_, at in started.get(machine.offer.zone, ()) if id_ != machine.id]
-        others += [at + limits.start_gap for at in _told(machine.asked)]
-        at = max(others, default=snapshot.now - limits.start_gap) + limits.start_gap
+        at = _turn_of(machine, started.get(machine.offer.zone, ()), limits, snapshot.now)
         if not changed[place].starts:
             continue
         if at > snapshot.now:
@@ -184,15 +184,34 @@ def spaced(transitions: tuple[Transition, ...], snapshot: Snapshot) -> tuple[Tra
     return tuple(changed)
 
 
+def waited_to_be_told_again(machine: Machine, at: datetime, snapshot: Snapshot) -> bool:
+    """Tell whether it was not a machine's turn then to have its host told to go on once more."""
+    limits = snapshot.capabilities.power
+    if limits is None or not limits.start_gap or not any(_told(machine.asked)):
+        return False
+    started = _started(machine.offer.zone, snapshot.machines, snapshot)
+    return _turn_of(machine, started, limits, snapshot.now) > at
+
+
+def _turn_of(
+    machine: Machine, started: Iterable[tuple[str, datetime]], limits: PowerLimits, now: datetime
+) -> datetime:
+    """Return from when on a machine's host may be told to go on; `started` is what was when."""
+    told = [*_told(machine.asked)]
+    quiet = limits.start_gap * (2 if told else 1)
+    others = (at for id_, at in started if id_ != machine.id)
+    return max([*others, *told], default=now - quiet) + quiet
+
+
 def _turn(machine: Machine) -> tuple[datetime, str]:
     return machine.since, machine.id
 
 
 def _started(
-    zone: str, transitions: tuple[Transition, ...], snapshot: Snapshot
+    zone: str, machines: Iterable[Machine], snapshot: Snapshot
 ) -> Iterator[tuple[str, datetime]]:
     """Yield when a host of a zone was switched on, by machine or host; in flight is just now."""
-    here = [one.machine for one in transitions if one.machine.offer.zone == zone]
+    here = [machine for machine in machines if machine.offer.zone == zone]
     beside = [machine for machine in snapshot.neighbours if machine.offer.zone == zone]
     for machine in (*here, *beside):
         yield from ((machine.id, at) for at in _starts(machine, snapshot))

@@ -10,6 +10,7 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
+from hostler.domain.hosts import power
 from hostler.domain.hosts.allocation import HAD
 from hostler.domain.model.calls import Refusal, Shows
 from hostler.domain.model.host import AT_HOME
@@ -51,12 +52,15 @@ def switched_on(machine: Machine, snapshot: Snapshot) -> bool:
     if not powered or powered[-1].call_state is not CallState.DONE:
         waking = bool(powered) and machine.phase is Phase.STARTING
         return machine.health.was_ready is not None and not waking
+    observed = snapshot.inventory.observed_at(sighting)
+    if machine.phase is Phase.STARTING and power.waited_to_be_told_again(
+        machine, observed, snapshot
+    ):
+        return False  # it may have heard nothing of the first time
     done = powered[-1].closed or powered[-1].at
     if machine.health.was_ready is None and snapshot.jumped is not None:
         done = max(done, snapshot.jumped)
-    return snapshot.inventory.observed_at(
-        sighting
-    ) >= done + snapshot.capabilities.consistency_delay_of(powered[-1].kind)
+    return observed >= done + snapshot.capabilities.consistency_delay_of(powered[-1].kind)
 
 
 def suspected(transition: Transition, snapshot: Snapshot) -> Reason | None:
