@@ -62,6 +62,7 @@ FAILURES_OF_NEWER_DICE = {
     238000622: "status: a box in quarantine that a person switched on was said to go off",
     238000635: "power: a box was off before it broke, and after it was mended (the judge)",
     238000808: "hold: a box that stayed dark was told again, and never another one in between",
+    238001334: "S4: a setup script failed, which says nothing of its host (the judge)",
     99000103: "L1: a host of the pool was broken, which its owner mends (the judge)",
     99000094: "drain: a process stood still between an end and its save (the judge)",
 }

@@ -138,8 +138,13 @@ class AccountLoop:
         return self._account.provider.capabilities.standby
 
     def connection(self, machine: Machine) -> Connection | None:
-        """Return how to reach a machine, by the newest observations; None while unknown."""
-        return self._account.provider.connection(machine, self._resources(machine))
+        """Return how to reach a machine, by the newest observations; None while unknown.
+
+        What they lack is reached where it was seen last: until it is proved gone, that is doubt.
+        """
+        seen, unseen = self._resources(machine), self.state.unseen
+        known = seen + tuple(unseen[i] for i in machine.ids() if i in unseen)
+        return self._account.provider.connection(machine, known)
 
     def provider_id(self, machine: Machine) -> str | None:
         """Return the providerID of a machine's Kubernetes node; None while unknown."""

@@ -7,7 +7,7 @@ from hostler.domain.ids import HostId, MachineId
 from hostler.domain.model.calls import Call
 from hostler.domain.model.host import host_of
 from hostler.domain.model.machine import Asked, CallState, Machine, Offer, Origin
-from hostler.domain.model.phases import Phase
+from hostler.domain.model.phases import Phase, Reason
 from hostler.domain.model.resource import OrphanClass, Slot
 from hostler.domain.model.snapshot import Orphan, Snapshot
 
@@ -87,6 +87,9 @@ def _twice(machine: MachineId, text: str) -> Found:
     return (Violation(invariant="S2", text=text, machine=machine),)
 
 
+_OF_SCRIPTS = frozenset({Reason.BOOTSTRAP_FAILED, Reason.BOOTSTRAP_REFUSED})
+
+
 @dataclass(slots=True)
 class Failures:
     """S4: after an offer failed, nothing is made of it until its pause is over."""
@@ -97,12 +100,13 @@ class Failures:
     def moved(self, before: Machine, after: Machine, decided: float) -> None:
         """Note a failure to start, and a success, which makes the offer's record clean again.
 
-        The pause begins with the decision: a process may stand still before that is saved.
+        The pause begins with the decision: a process may stand still before that is saved. A
+        script that fails is no fault of what it runs on.
         """
         if before.phase is Phase.STARTING and after.phase is Phase.READY:
             self.last.pop(after.offer, None)
         failed = before.phase is Phase.STARTING and after.phase is Phase.FAILED
-        if failed and after.deletion is None:
+        if failed and after.deletion is None and after.reason not in _OF_SCRIPTS:
             self.last[after.offer] = decided
 
     def inserted(self, machines: Iterable[Machine], now: float) -> Found:

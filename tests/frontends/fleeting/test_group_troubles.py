@@ -501,6 +501,39 @@ def test_heartbeat_of_a_machine_that_was_seen_stopped_is_refused_though_it_answe
     play(scene)
 
 
+def test_what_one_list_lacks_is_reached_until_it_is_proved_gone() -> None:
+    """Seed 232000017 of fleeting: one list that lies broke the jobs of a healthy machine."""
+
+    async def scene(rig: Rig) -> None:
+        plugged, (one,) = await running(Plugin(rig, fresh_store(), prober=FakeProber()))
+        known = await plugged.group.connect_info(one)
+        rig.world.script(Rule(fault="empty_list", count=1))
+        for _ in range(90):
+            await asyncio.sleep(1.0)
+            assert await plugged.group.connect_info(one) == known
+            await plugged.group.heartbeat(one)
+        assert plugged.states_now() == {one: State.RUNNING}
+        assert rig.world.act("server_deleted_by_hand", rig.servers()[0].id)
+        await asyncio.sleep(3 * 60.0)
+        assert plugged.states_now().get(one) is not State.RUNNING
+        with pytest.raises(Refused):
+            await plugged.group.connect_info(one)
+
+    play(scene)
+
+
+def test_a_word_that_nobody_knows_takes_no_machine_from_its_runner() -> None:
+    async def scene(rig: Rig) -> None:
+        plugged, (one,) = await running(Plugin(rig, fresh_store(), prober=FakeProber()))
+        assert rig.world.act("unknown_status", rig.servers()[0].id)
+        await asyncio.sleep(90.0)
+        assert plugged.states_now() == {one: State.RUNNING}
+        assert (await plugged.group.connect_info(one)).external
+        await plugged.group.heartbeat(one)
+
+    play(scene)
+
+
 def test_heartbeat_without_a_probe_is_as_good_as_the_newest_observation() -> None:
     async def scene(rig: Rig) -> None:
         fleet = replace(GROUP, probe=Probe())

@@ -13,7 +13,7 @@ from hostler.controllers.runtime.settings import Account, Ports, Settings
 from hostler.controllers.runtime.state import AccountState
 from hostler.domain.errors import first_of
 from hostler.domain.ids import AccountName, ResourceId, Zone
-from hostler.domain.model.inventory import Inventory, merge
+from hostler.domain.model.inventory import Inventory
 from hostler.domain.model.machine import Known, Machine
 from hostler.domain.model.provider import Capabilities
 from hostler.domain.model.resource import Observation, ObservedScope, Scope, joined
@@ -117,7 +117,7 @@ class Observer:
             log.warning("unknown status: nothing is concluded from it", word=word)
         for observed in observation.observed:
             self._tell(observed)
-        self._state.inventory = merge(self._state.inventory, observation)
+        self._state.learn(observation)
         for fleet in self._account.fleets:
             records = self._state.machines.get(fleet.name, {})
             self._lag.watch(filter(is_moving, records.values()), self._state.inventory)

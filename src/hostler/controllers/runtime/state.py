@@ -1,8 +1,10 @@
 """State: what one process remembers of one account between cycles; nothing here is progress."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
+from itertools import chain
 from operator import itemgetter
 
 from hostler.domain.decision.cache import DecisionCache
@@ -12,10 +14,10 @@ from hostler.domain.ids import FleetName, MachineId, ResourceId, Zone
 from hostler.domain.model.commands import Provable
 from hostler.domain.model.fleet import FleetRow, renames
 from hostler.domain.model.host import HostCondition
-from hostler.domain.model.inventory import Inventory
+from hostler.domain.model.inventory import Inventory, merge
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal, Phase
-from hostler.domain.model.resource import Scope
+from hostler.domain.model.resource import Observation, Resource, Scope
 from hostler.domain.model.snapshot import Answered, Orphan, Probed, Request, RequestKind
 from hostler.domain.observation.blockers import paused_by
 from hostler.ports.clock import Clock
@@ -37,7 +39,8 @@ class AccountState:
     requests that could not be taken out when they were answered; `provable` is from when on
     listings prove that orphans are gone, as the fleets' last decisions have it. `recorded` are all
     fleets on record, of every account, as they were read last. `unread`: the orphan report must be
-    read. `keeps` is the provider where its machines are allocations of hosts. With `reads_only`
+    read. `unseen` is how what machines have was seen last, while the newest observations lack it.
+    `keeps` is the provider where its machines are allocations of hosts. With `reads_only`
     nothing is recorded, not even that a fleet exists: for plans.
     """
 
@@ -47,6 +50,7 @@ class AccountState:
     pools: PoolsHosts | None = field(init=False)
     buys: BuysHosts | None = field(init=False)
     inventory: Inventory = field(default_factory=Inventory)
+    unseen: Mapping[ResourceId, Resource] = field(default_factory=dict[ResourceId, Resource])
     rows: dict[FleetName, FleetRow] = field(default_factory=dict[FleetName, FleetRow])
     recorded: frozenset[FleetName] = frozenset()
     machines: dict[FleetName, dict[MachineId, Machine]] = field(
@@ -169,9 +173,23 @@ class AccountState:
             del self.answers[machine]
         self.recalled &= living
 
+    def learn(self, observation: Observation) -> None:
+        """Merge an observation into the inventory; remember what machines have that it lacks."""
+        before, self.inventory = self.inventory.sightings, merge(self.inventory, observation)
+        after = self.inventory.sightings
+        if after is before:
+            return
+        lacking = {id_: one.resource for id_, one in before.items() if id_ not in after}
+        if not lacking and not self.unseen:
+            return
+        records = chain.from_iterable(records.values() for records in self.machines.values())
+        ours = frozenset(chain.from_iterable(machine.ids() for machine in records))
+        unseen = {**self.unseen, **lacking}
+        self.unseen = {i: r for i, r in unseen.items() if i in ours and i not in after}
+
     def forget_observations(self) -> None:
         """Throw away everything that was seen: across a jump of the clock, or another's lease."""
-        self.inventory, self.has_observed = Inventory(), False
+        self.inventory, self.unseen, self.has_observed = Inventory(), {}, False
         self.probed.clear()
         self.answers.clear()
 
