@@ -73,9 +73,9 @@ def test_one_that_stays_dark_is_told_again_after_twice_the_gap(
     passed: timedelta, goal: HostGoal | None
 ) -> None:
     then = BEGIN - passed
-    told = asked(HOST_ON, then, shows=Shows.POWER, call_state=CallState.DONE)
+    command = asked(HOST_ON, then, shows=Shows.POWER, call_state=CallState.DONE)
     begun = HostPower(on=False, since=BEGIN - HOUR, begun=then, started=then)
-    host = replace(off(FIRST, HoldKind.ON), power=begun, asked=(told,))
+    host = replace(off(FIRST, HoldKind.ON), power=begun, asked=(command,))
     assert goals(seen_off(host, limits=PowerLimits(start_gap=30 * S))) == {FIRST: goal}
 
 
