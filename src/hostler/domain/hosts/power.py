@@ -155,7 +155,7 @@ def is_turn(host: Host, snapshot: AccountSnapshot) -> bool:
         return False
     times = [at for one in others for at in _starts_of(one, snapshot)]
     times += [at for one in machines for at in _starts(one, snapshot)]
-    commanded = [*_commanded(host.asked)]
+    commanded = [*_commanded(host.asked, host.power.begun or snapshot.now)]
     quiet = limits.start_gap * (2 if commanded else 1)
     return snapshot.now - max([*times, *commanded], default=snapshot.now - quiet) >= quiet
 
@@ -187,7 +187,7 @@ def spaced(transitions: tuple[Transition, ...], snapshot: Snapshot) -> tuple[Tra
 def waited_to_be_told_again(machine: Machine, at: datetime, snapshot: Snapshot) -> bool:
     """Tell whether it was not a machine's turn then to have its host told to go on once more."""
     limits = snapshot.capabilities.power
-    if limits is None or not limits.start_gap or not any(_commanded(machine.asked)):
+    if limits is None or not limits.start_gap or not any(_commanded(machine.asked, machine.since)):
         return False
     started = _started(machine.offer.zone, snapshot.machines, snapshot)
     return _turn_of(machine, started, limits, snapshot.now) > at
@@ -197,7 +197,7 @@ def _turn_of(
     machine: Machine, started: Iterable[tuple[str, datetime]], limits: PowerLimits, now: datetime
 ) -> datetime:
     """Return from when on a machine's host may be told to go on; `started` is what was when."""
-    commanded = [*_commanded(machine.asked)]
+    commanded = [*_commanded(machine.asked, machine.since)]
     quiet = limits.start_gap * (2 if commanded else 1)
     others = (at for id_, at in started if id_ != machine.id)
     return max([*others, *commanded], default=now - quiet) + quiet
@@ -245,10 +245,10 @@ def _starts(machine: Machine, snapshot: Snapshot | AccountSnapshot) -> Iterator[
             yield snapshot.now if under_way else one.closed or one.at
 
 
-def _commanded(asked: Iterable[Asked]) -> Iterator[datetime]:
-    """Yield when a host was told to go on; what refused that was told nothing."""
+def _commanded(asked: Iterable[Asked], since: datetime) -> Iterator[datetime]:
+    """Yield when a host was told to go on since then; what refused that was told nothing."""
     for one in asked:
-        if one.shows is Shows.POWER and one.call_state is not CallState.REFUSED:
+        if one.shows is Shows.POWER and one.at >= since and one.call_state is not CallState.REFUSED:
             yield one.closed or one.at
 
 
