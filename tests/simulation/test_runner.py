@@ -34,6 +34,7 @@ SIZE = Size()
 MANY = 20
 AT_ONCE = 5
 PAST_FAILURES = {
+    232000564: "R4: a server that hung while it started was protected meanwhile (the judge)",
     232000017: "R13: what one list lacked was not reached any more",
     134000299: "R4: a server that hung while it started was up right before its bound (the judge)",
     122000017: "R1: a guest that goes right after it answered a probe did answer (the judge)",

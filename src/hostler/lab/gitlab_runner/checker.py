@@ -326,7 +326,12 @@ class Checker(Findings):
             self.broken("R2", text, name)
 
     def _waiting(self, name: str, reported: Reported, passed: float) -> None:
-        """R7: what is well is told to run, at once if it ran before, unless its end began."""
+        """R7: what is well is told to run, at once if it ran before, unless its end began.
+
+        An end waits for a start that hangs, whatever is told meanwhile: R4 counts from then on.
+        """
+        if reported.ending and self.truth.starting(name):
+            reported.barred = self.now
         well = not reported.ending and self.truth.well(name)
         reported.denied = reported.denied + passed if well and reported.ran else 0.0
         reported.late = reported.late + passed if well else 0.0
