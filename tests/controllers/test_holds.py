@@ -274,6 +274,9 @@ async def test_a_machine_has_its_turn_beside_an_idle_box_that_stays_dark() -> No
         await scene.pass_by(90 * S)
         await scene.request(K.SCALE, size=1)
         await scene.until([Phase.READY], 5 * MIN)
+
+
+async def test_a_box_that_was_off_for_long_is_switched_on_for_a_while() -> None:
     limits = PowerLimits(exercise=3 * HOUR, exercise_time=20 * MIN)
     scene = rack(power=limits)
     async with scene.running():
