@@ -154,6 +154,24 @@ def test_one_in_quarantine_goes_off_as_any_that_nobody_has(
     assert (goals(snapshot)[FIRST] is HostGoal.OFF) is goes_off
 
 
+@pytest.mark.parametrize(
+    ("hold", "goal"),
+    [
+        (None, None),
+        (HoldKind.OFF, HostGoal.OFF),
+        (HoldKind.ON, None),
+        (HoldKind.RESERVED, None),
+        (HoldKind.MAINTENANCE, None),
+    ],
+)
+def test_one_that_showed_a_strangers_key_is_left_on_unless_a_person_wants_it_off(
+    hold: HoldKind | None, goal: HostGoal | None
+) -> None:
+    power = HostPower(on=True, since=BEGIN - HOUR)
+    snapshot = _in_quarantine(power, hold, HostGoal.CLEAN, PowerLimits(), wiped=None)
+    assert goals(snapshot) == {FIRST: goal}
+
+
 @pytest.mark.parametrize("limits", [PowerLimits(stay_on=1), PowerLimits(exercise=HOUR)])
 @pytest.mark.parametrize("hold", [None, HoldKind.ON])
 def test_one_in_quarantine_goes_on_for_nothing(limits: PowerLimits, hold: HoldKind | None) -> None:
@@ -162,11 +180,16 @@ def test_one_in_quarantine_goes_on_for_nothing(limits: PowerLimits, hold: HoldKi
 
 
 def _in_quarantine(
-    power: HostPower, hold: HoldKind | None, after: HostGoal | None, limits: PowerLimits
+    power: HostPower,
+    hold: HoldKind | None,
+    after: HostGoal | None,
+    limits: PowerLimits,
+    wiped: datetime | None = BEGIN - HOUR,
 ) -> AccountSnapshot:
     """Return an account whose only host is in quarantine for hours, and held so by somebody."""
+    failed = off(FIRST, hold).with_health(strikes=2, quarantined_until=BEGIN + 5 * HOUR)
     alone = replace(
-        off(FIRST, hold).with_health(strikes=2, quarantined_until=BEGIN + 5 * HOUR),
+        failed.with_cleaning(wiped=wiped),
         condition=HostCondition.QUARANTINED,
         goal=after,
         power=power,

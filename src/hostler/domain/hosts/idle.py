@@ -133,10 +133,13 @@ class _Goals:
         """Tell whether nobody has a host, and nothing but its power is to change.
 
         What failed too often is cleaned when its quarantine ends: until then it can only go off.
+        Where its disk may be anybody's, as it showed a stranger's key, only a person's word does that.
         """
         resource = self.snapshot.inventory.resource(ResourceId(host.id))
         free = host.condition is HostCondition.FREE and host.goal is None
-        idle = free or host.condition is HostCondition.QUARANTINED
+        held_off = host.held_as(self.snapshot.now) is HoldKind.OFF
+        known = host.cleaning.wiped is not None or held_off
+        idle = free or (host.condition is HostCondition.QUARANTINED and known)
         ours = resource is not None and not resource.host.left_alone
         return ours and idle and host.id not in self.snapshot.bindings
 

@@ -346,8 +346,8 @@ def _aimed(
     What blocked it is no fault of the host's, however long it lasted: no time of it counts.
     """
     host = transition.host
-    aim = aims.goals.get(host.id)
-    goal = aim if host.condition is HostCondition.QUARANTINED and aim else host.goal or aim
+    apart = host.condition is HostCondition.QUARANTINED and snapshot.capabilities.power is not None
+    goal = (None if apart else host.goal) or aims.goals.get(host.id)
     blocker = _blocker(transition, goal, snapshot)
     pursued = idle.pursued(host, None if blocker else goal, snapshot)
     transition = evolve(transition, host=pursued, blocker=blocker)
