@@ -31,9 +31,19 @@ def struct_of(bare: object) -> type[msgspec.Struct] | None:
     return bare if isinstance(bare, type) and issubclass(bare, msgspec.Struct) else None
 
 
-@lru_cache(_REMEMBERED)
 def metas(kind: object) -> tuple[msgspec.Meta, ...]:
-    """Return what a type is annotated with, the outermost first."""
+    """Return what a type is annotated with, the outermost first.
+
+    A type of a package may say something that has no hash: that one is asked each time.
+    """
+    try:
+        return _remembered(kind)
+    except TypeError:
+        return tuple(_metas(kind))
+
+
+@lru_cache(_REMEMBERED)
+def _remembered(kind: object) -> tuple[msgspec.Meta, ...]:
     return tuple(_metas(kind))
 
 
@@ -46,7 +56,6 @@ def _metas(kind: object) -> Iterator[msgspec.Meta]:
             yield from _metas(member)
 
 
-@lru_cache(_REMEMBERED)
 def extra(kind: object, key: str) -> str:
     """Return what a type says beside what msgspec has words for, or an empty string."""
     found = (m.extra[key] for m in metas(kind) if m.extra and key in m.extra)
