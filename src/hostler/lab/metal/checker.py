@@ -367,11 +367,20 @@ class MetalChecker(Checker):
         quarantined = host is not None and host.condition in MAY_REST
         return self.truth.condition(box) is not Condition.FAILED and not quarantined
 
+    def _goes_off(self, box: HostId, host: Host | None) -> bool:
+        """Tell whether a box is off in the end where nobody has it: also one in quarantine is.
+
+        One that is broken cannot be; one in quarantine whose disk may be anybody's, as it showed a
+        stranger's key, is left as it is.
+        """
+        apart = host is not None and host.condition is HostCondition.QUARANTINED
+        strange = apart and host is not None and host.cleaning.wiped is None
+        return self.truth.condition(box) is not Condition.FAILED and not strange
+
     def _boxes_rest(self, shadow: ShadowStore) -> Found:
         """A box that nobody has is off in the end, also where it is left alone for its failures."""
         for box, host in self._boxes(shadow):
-            is_broken = self.truth.condition(box) is Condition.FAILED
-            nobodys = box not in shadow.bindings and not is_broken
+            nobodys = box not in shadow.bindings and self._goes_off(box, host)
             hold = self._lasting_hold(host)
             if (
                 nobodys

@@ -58,6 +58,10 @@ def _every(fault: str, minutes: range, length: float) -> tuple[Disruption, ...]:
     return tuple(Disruption(at=at * _MINUTE, fault=fault, who=at, length=length) for at in minutes)
 
 
+_LEFT_ALONE = (
+    *_every("never_boots", range(6), 75 * _MINUTE),
+    *_every("switched_on_by_hand", range(80, 86), 0.0),
+)
 _SILENT = _every("controller_silent", range(5, 60, 3), 10 * _MINUTE)
 _PROVIDER, _TURN = "providers.power.provider:PowerBoxes", "ports.power:Turn"
 _IDLE, _PLANNER = "domain.hosts.idle:_Goals", "providers.power.planner:PowerPlanner"
@@ -107,6 +111,12 @@ MUTANTS: Mapping[str, Mutant[PowerScenario]] = {
         summary="a box that nobody needs stays on",
         puts=((f"{_IDLE}._goes_off", never),),
         scenario=Alone(cleaning=Cleaning.TRUSTED),
+        caught=("L1",),
+    ),
+    "quarantined-stays-on": Mutant(
+        summary="a box in quarantine that a person switched on stays on",
+        puts=((f"{_IDLE}._is_unused", power_mutations.free_alone),),
+        scenario=Alone(disruptions=_LEFT_ALONE, cleaning=Cleaning.TRUSTED),
         caught=("L1",),
     ),
     "nothing-stays-on": Mutant(

@@ -89,6 +89,15 @@ def none(_: Function) -> Function:
     return stays
 
 
+def free_alone(good: Function) -> Function:
+    """Find only what is free to be nobody's: what is in quarantine stays as it is."""
+
+    def is_unused(goals: Any, host: Host) -> bool:
+        return host.condition is HostCondition.FREE and good(goals, host)
+
+    return is_unused
+
+
 def next_box(good: Function) -> Function:
     """Send a call to the box after the one that is meant."""
 

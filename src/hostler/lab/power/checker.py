@@ -52,7 +52,7 @@ class PowerChecker(MetalChecker):
         One whose hold may be over by the engine's own time may count, and may not.
         """
         free = ((b, host) for b, host in self._boxes(shadow) if b not in shadow.bindings)
-        known = {box: host for box, host in free if self._is_usable(box, host)}
+        known = {box: host for box, host in free if self._goes_off(box, host)}
         usable, sure = [*known], [b for b, host in known.items() if not self._lasting_hold(host)]
         on = [box for box in usable if self.truth.condition(box) is not Condition.OFF]
         lasting = [box for box in on if box in sure and not self._is_exercised(box)]

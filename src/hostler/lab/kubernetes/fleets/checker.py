@@ -272,7 +272,7 @@ class FleetsChecker(ObjectsChecker):
             if fleet.name in {self._space(box).named(name) for name in FLEETS}
         ]
 
-    def _is_usable(self, box: HostId, host: Host | None) -> bool:
+    def _is_asked_off(self, box: HostId) -> bool:
         """Tell whether a box is to be off where nobody has it: no other than a Host asks for that.
 
         One without a Host is nobody's business.
@@ -283,8 +283,16 @@ class FleetsChecker(ObjectsChecker):
             for name, one in self.objects.of(space, "hosts").items()
             if space.box(name) == box
         )
-        asked = any(one["spec"].get("desiredPowerState") != "on" for one in hosts)
-        return asked and not _is_left_alone(host) and super()._is_usable(box, host)
+        return any(one["spec"].get("desiredPowerState") != "on" for one in hosts)
+
+    def _is_usable(self, box: HostId, host: Host | None) -> bool:
+        """Tell whether a machine may have a box."""
+        usable = super()._is_usable(box, host)
+        return usable and self._is_asked_off(box) and not _is_left_alone(host)
+
+    def _goes_off(self, box: HostId, host: Host | None) -> bool:
+        """Tell whether a box is off in the end where nobody has it, as its Host asks."""
+        return super()._goes_off(box, host) and self._is_asked_off(box)
 
     # ------------------------------------------------------------ at rest
 
