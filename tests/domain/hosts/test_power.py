@@ -9,7 +9,8 @@ from hostler.domain.decision.view import view_of
 from hostler.domain.hosts import power
 from hostler.domain.hosts.free import free_hosts
 from hostler.domain.hosts.lifecycle import decide_hosts, without_future
-from hostler.domain.ids import FleetName, HostId, MachineId
+from hostler.domain.ids import FleetName, HostId, MachineId, ResourceId
+from hostler.domain.machines.failure import switched_on
 from hostler.domain.model.calls import Shows
 from hostler.domain.model.capabilities import PowerLimits, Preference
 from hostler.domain.model.fleet import FleetRow
@@ -145,6 +146,19 @@ def test_a_start_that_is_under_way_is_one_of_just_now() -> None:
     other = replace(on_host(Phase.STARTING), id=MachineId("m-second2222"))
     now = BEGIN + 40 * S
     assert spaced(first, other, now=now, moving=(first.id,)) == [False, False]
+
+
+@pytest.mark.parametrize(("seen", "is_over"), [(60 * S, False), (79 * S, False), (80 * S, True)])
+def test_a_box_has_not_gone_off_before_another_command_to_go_on_could_show(
+    seen: timedelta, is_over: bool
+) -> None:
+    """It may have heard nothing of the first: it is its turn again after twice the gap."""
+    command = asked(SWITCH_ON, BEGIN, shows=Shows.POWER, call_state=CallState.DONE)
+    machine = on_host(Phase.STARTING, since=BEGIN, asked=(replace(command, closed=BEGIN),))
+    box_off = replace(box("pool", Condition.OFF), id=machine.places[0].bound or ResourceId(""))
+    snapshot = fleet_snapshot([machine], [box_off], now=BEGIN + seen)
+    delayed = replace(metal(power=GAP), consistency_delay=20 * S)
+    assert switched_on(machine, replace(snapshot, capabilities=delayed)) is is_over
 
 
 def test_a_machine_whose_call_is_in_flight_starts_now() -> None:

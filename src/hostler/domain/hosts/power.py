@@ -146,7 +146,6 @@ def is_turn(host: Host, snapshot: AccountSnapshot) -> bool:
     """Tell whether the gap is over since anything else of a host's zone was started.
 
     A machine on its way up that is being worked on may be switching its host on at this moment.
-    A host that stays dark is told again after a second gap: who was not told yet goes before it.
     """
     limits = snapshot.capabilities.power or PowerLimits()
     others = (one for one in snapshot.hosts.values() if one.id != host.id and one.zone == host.zone)
@@ -155,16 +154,14 @@ def is_turn(host: Host, snapshot: AccountSnapshot) -> bool:
         return False
     times = [at for one in others for at in _starts_of(one, snapshot)]
     times += [at for one in machines for at in _starts(one, snapshot)]
-    commanded = [*_commanded(host.asked, host.power.begun or snapshot.now)]
-    quiet = limits.start_gap * (2 if commanded else 1)
-    return snapshot.now - max([*times, *commanded], default=snapshot.now - quiet) >= quiet
+    commanded = _commanded(host.asked, host.power.begun or snapshot.now)
+    return _turn_after(times, commanded, limits, snapshot.now) <= snapshot.now
 
 
 def spaced(transitions: tuple[Transition, ...], snapshot: Snapshot) -> tuple[Transition, ...]:
     """Return the transitions of which no two switch on hosts of a zone within the gap.
 
     Who began first goes first, however late it comes to it; who is woken waits its turn as well.
-    A host that stays dark is told again after a second gap: who was not told yet goes before it.
     """
     limits, changed = snapshot.capabilities.power, list(transitions)
     if limits is None or not limits.start_gap or not any(one.starts for one in transitions):
@@ -184,23 +181,36 @@ def spaced(transitions: tuple[Transition, ...], snapshot: Snapshot) -> tuple[Tra
     return tuple(changed)
 
 
-def waited_to_be_told_again(machine: Machine, at: datetime, snapshot: Snapshot) -> bool:
-    """Tell whether it was not a machine's turn then to have its host told to go on once more."""
+def told_again_from(machine: Machine, snapshot: Snapshot) -> datetime | None:
+    """Return from when on it is a machine's turn to have its host told to go on once more.
+
+    None where it was not told to since its start began, or no gap lies between two starts.
+    """
     limits = snapshot.capabilities.power
     if limits is None or not limits.start_gap or not any(_commanded(machine.asked, machine.since)):
-        return False
+        return None
     started = _started(machine.offer.zone, snapshot.machines, snapshot)
-    return _turn_of(machine, started, limits, snapshot.now) > at
+    return _turn_of(machine, started, limits, snapshot.now)
 
 
 def _turn_of(
     machine: Machine, started: Iterable[tuple[str, datetime]], limits: PowerLimits, now: datetime
 ) -> datetime:
     """Return from when on a machine's host may be told to go on; `started` is what was when."""
-    commanded = [*_commanded(machine.asked, machine.since)]
-    quiet = limits.start_gap * (2 if commanded else 1)
     others = (at for id_, at in started if id_ != machine.id)
-    return max([*others, *commanded], default=now - quiet) + quiet
+    return _turn_after(others, _commanded(machine.asked, machine.since), limits, now)
+
+
+def _turn_after(
+    others: Iterable[datetime], commanded: Iterable[datetime], limits: PowerLimits, now: datetime
+) -> datetime:
+    """Return from when on a host may be told to go on, after others were started, and it was.
+
+    One that stays dark is told again after a second gap: who was not told yet goes before it.
+    """
+    mine = [*commanded]
+    quiet = limits.start_gap * (2 if mine else 1)
+    return max([*others, *mine], default=now - quiet) + quiet
 
 
 def _turn(machine: Machine) -> tuple[datetime, str]:

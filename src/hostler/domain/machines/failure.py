@@ -53,11 +53,9 @@ def switched_on(machine: Machine, snapshot: Snapshot) -> bool:
         waking = bool(powered) and machine.phase is Phase.STARTING
         return machine.health.was_ready is not None and not waking
     observed = snapshot.inventory.observed_at(sighting)
-    if machine.phase is Phase.STARTING and power.waited_to_be_told_again(
-        machine, observed, snapshot
-    ):
-        return False  # it may have heard nothing of the first time
     done = powered[-1].closed or powered[-1].at
+    if machine.phase is Phase.STARTING:  # it may have heard nothing of the first time
+        done = max(done, power.told_again_from(machine, snapshot) or done)
     if machine.health.was_ready is None and snapshot.jumped is not None:
         done = max(done, snapshot.jumped)
     return observed >= done + snapshot.capabilities.consistency_delay_of(powered[-1].kind)
