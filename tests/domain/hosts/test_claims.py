@@ -10,13 +10,26 @@ from hostler.domain.hosts.claims import offers as open_offers
 from hostler.domain.hosts.free import Fits, free_hosts, is_clean, none_free
 from hostler.domain.ids import HostId, MachineId, machine_id
 from hostler.domain.model.calls import Shows
-from hostler.domain.model.capabilities import Cleaning, HostCapabilities, Ownership
-from hostler.domain.model.host import Free, Host, HostCondition, HostGoal, allocation_of
+from hostler.domain.model.capabilities import (
+    Cleaning,
+    HostCapabilities,
+    Ownership,
+    PowerLimits,
+)
+from hostler.domain.model.host import (
+    Free,
+    Host,
+    HostCondition,
+    HostGoal,
+    HostPower,
+    allocation_of,
+)
 from hostler.domain.model.machine import CallState, Deletion, Known, Machine, Offer, Place
 from hostler.domain.model.phases import Phase, Reason
 from hostler.domain.model.resource import Condition, Resource, Stage
 from hostler.domain.model.transition import Transition
 from hostler.domain.policy.host_keys import HostKey
+from hostler.testing.fakes.metal import metal
 from hostler.testing.fakes.planner import SERVER
 from hostler.testing.scenes.builders import BEGIN, FLEET, OFFER, ZONE
 from hostler.testing.scenes.fields import with_fields
@@ -473,6 +486,28 @@ def test_it_is_said_why_no_host_can_be_taken() -> None:
     assert "none at all" in none_free(fleet_snapshot(()))
     silent = fleet_snapshot((), (replace(box(""), status="silent"),), hosts=(FREE,))
     assert none_free(silent).endswith("(hosts: 1 silent)")
+
+
+@pytest.mark.parametrize(
+    ("off_for", "asked", "word"),
+    [
+        (60 * SECOND, BEGIN - 60 * SECOND, "free"),
+        (59 * SECOND, BEGIN - 60 * SECOND, "off for too short a time"),
+        (60 * SECOND, BEGIN - 59 * SECOND, "switched just now"),
+    ],
+)
+def test_a_free_box_that_may_not_be_switched_on_yet_is_not_said_to_be_free(
+    off_for: timedelta, asked: datetime, word: str
+) -> None:
+    """Seed 235001706 of power: no host fitted, and two were said to be free."""
+    rested = call("off", aim=Stage.NONE, at=asked, shows=Shows.REST)
+    power = HostPower(on=False, since=BEGIN - off_for)
+    known = record(condition=HostCondition.FREE, power=power, asked=(rested,))
+    snapshot = fleet_snapshot((), (box("pool", Condition.OFF),), hosts=(known,))
+    limited = replace(
+        metal(power=PowerLimits(least_off=60 * SECOND)), consistency_delay=59.5 * SECOND
+    )
+    assert none_free(replace(snapshot, capabilities=limited)).endswith(f"(hosts: 1 {word})")
 
 
 @pytest.mark.parametrize(

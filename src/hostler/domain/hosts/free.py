@@ -7,6 +7,7 @@ from hostler.domain.model.calls import Shows
 from hostler.domain.model.capabilities import Cleaning, Ownership
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.host import AT_HOME, OTHERS, WAITING, Free, Host, HostCondition, HostGoal
+from hostler.domain.model.inventory import Sighting
 from hostler.domain.model.machine import CallState
 from hostler.domain.model.phases import Reason
 from hostler.domain.model.provider import Capabilities
@@ -176,6 +177,19 @@ def _stands(resource: Resource, record: Host | None, now: datetime, stays_on: st
     return f"{record.condition} unfit" if ill else str(record.condition)
 
 
+def _waits(sighting: Sighting, snapshot: Snapshot) -> str:
+    """Return how a free host stands whose power is ours: it may have to stay as it is for now."""
+    limits, resource = snapshot.capabilities.power, sighting.resource
+    record = snapshot.hosts.get(HostId(resource.id))
+    free = str(HostCondition.FREE)
+    if limits is None or record is None:
+        return free
+    if not power.may_start(record, resource, limits, snapshot.now):
+        return "off for too short a time"
+    at, delay = snapshot.inventory.observed_at(sighting), snapshot.capabilities.consistency_delay
+    return free if power.is_settled(record, at, delay) else "switched just now"
+
+
 def none_free(snapshot: Snapshot) -> str:
     """Return why no host can be taken, in a sentence that begins with its reason's name."""
     counts, reasons = dict[str, int](), dict[str, None]()
@@ -186,6 +200,7 @@ def none_free(snapshot: Snapshot) -> str:
             off = resource.condition in SWITCHED_OFF
             stays_on = "" if off else why_on(snapshot.guarded, id_)
             word = _stands(resource, snapshot.hosts.get(id_), snapshot.now, stays_on)
+            word = _waits(sighting, snapshot) if word == HostCondition.FREE else word
             reasons |= {stays_on: None} if stays_on else {}
             counts[word] = counts.get(word, 0) + 1
     summary = (

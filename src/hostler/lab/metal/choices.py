@@ -25,8 +25,8 @@ from .ground_truth import MetalTruth
 _FAR = 1e9
 _MANY = 1000
 """So many may start at once where nothing bounds that."""
-_LISTED = 30.0
-"""So much later, in seconds, a rack is listed where nothing happens."""
+_LISTED = 40.0
+"""So much later, in seconds, a rack was listed where nothing happens: that takes its time."""
 _APART = 180.0
 """By less than so many seconds two rested alike: they are seen off at other moments."""
 
