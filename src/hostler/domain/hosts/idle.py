@@ -133,7 +133,7 @@ class _Goals:
         """Tell whether nobody has a host, and nothing but its power is to change.
 
         What failed too often is cleaned when its quarantine ends: until then it can only go off.
-        Where its disk may be anybody's, as it showed a stranger's key, only a person's word does that.
+        One that showed a stranger's key, so that it may be anybody's, a person alone switches off.
         """
         resource = self.snapshot.inventory.resource(ResourceId(host.id))
         free = host.condition is HostCondition.FREE and host.goal is None
