@@ -12,9 +12,9 @@ from structlog.testing import capture_logs
 
 from hostler.config.node_tables import HostNodeTable, ManagedTable, NodeTable, TaintTable
 from hostler.domain.errors import StoreBusy
-from hostler.domain.ids import AccountName, FleetName, HostId
+from hostler.domain.ids import AccountName, FleetName, HostId, ResourceId
 from hostler.domain.machines.drain import DRAIN
-from hostler.domain.model.machine import Deletion, Protection
+from hostler.domain.model.machine import Deletion, Place, Protection
 from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.snapshot import RequestKind
 from hostler.frontends.kubernetes.nodes.fleets import Attached
@@ -22,6 +22,7 @@ from hostler.frontends.kubernetes.nodes.rounds import Rounds
 from hostler.frontends.kubernetes.nodes.standing import CORDONED_BY, Readiness
 from hostler.frontends.kubernetes.nodes.upkeep import FLEET, INSTALLATION, MACHINE, REMOVE
 from hostler.kubernetes.errors import ApiError
+from hostler.testing.fakes.planner import SERVER
 from hostler.testing.scenes.builders import BEGIN, HOME, ZONE, machine
 from hostler.testing.scenes.builders import FLEET as WEB
 from hostler.testing.time.clock import SimClock
@@ -323,6 +324,30 @@ async def test_the_node_that_a_living_machine_left_for_another_host_is_removed(
     await scene.go_over()
     assert ("left" not in scene.cluster.nodes) is removed
     assert ("n" in scene.cluster.nodes) is joined
+
+
+@pytest.mark.parametrize("phase", [Phase.PENDING, Phase.STARTING])
+@pytest.mark.parametrize(
+    ("host", "bound", "heard", "removed"),
+    [
+        (None, None, "Unknown", True),
+        (None, None, "True", False),
+        (HostId("box-1"), None, "Unknown", False),
+        (None, ResourceId("server"), "Unknown", False),
+    ],
+)
+async def test_the_node_of_a_machine_that_waits_for_another_host_is_removed(
+    phase: Phase, host: HostId | None, bound: ResourceId | None, heard: str, *, removed: bool
+) -> None:
+    """Kubernetes seed 237000287: for as long as no other host was free, its old Node stayed."""
+    places = (Place(slot=SERVER, bound=bound),)
+    waits = replace(ONE, phase=phase, host=host, places=places)
+    scene = Scene()
+    scene.store.ended[ONE.id] = scene.records.living[0] = waits
+    scene.cluster.nodes.clear()
+    scene.cluster.node("left", providerID="hostler://power/z/box-4", ready=heard, **OURS)
+    await scene.go_over()
+    assert ("left" not in scene.cluster.nodes) is removed
 
 
 async def test_the_machine_on_whose_node_we_run_is_protected() -> None:

@@ -189,9 +189,9 @@ class Rounds:
     async def _remove(self, node: Node, joined: ManagedFleet | None) -> None:
         """Remove the Node of a machine of ours that is in the history, and of nobody living.
 
-        Or of one that has another Node by now, for its start was tried again on another host. The
-        same where its host has `joined` again under another name, as a Node of this fleet: of
-        two with one provider ID Cluster API's core takes neither.
+        Or of one whose start was tried again elsewhere: it has another Node by now, or it still
+        waits for what it could run on. The same where its host has `joined` again under another
+        name, as a Node of this fleet: of two with one provider ID Cluster API's core takes neither.
 
         One that stays for the next machine of its box counts as deleted meanwhile, where Cluster
         Autoscaler asks for the machines: else it would be one that is not ready.
@@ -205,13 +205,14 @@ class Rounds:
         if found is None:
             return
         self.sizes.learn(found.fleet, node)
-        left = found.phase is Phase.DELETED or found.id in self.observed
+        ended = found.phase is Phase.DELETED
+        left = ended or found.id in self.observed or _lacks_all(found)
         if not left or not may_go(node):
             return
         fleets = (one for one in self.attached.fleets if one.fleet.name == found.fleet)
         fleet = next(fleets, None)
         if fleet is None:  # it is gone, and nobody leads it: of its last machine nothing changes
-            if found.phase is Phase.DELETED and goes_after_its_machine(node):
+            if ended and goes_after_its_machine(node):
                 await remove(self.client, node)
             return
         if not fleet.records.leads:
@@ -220,3 +221,9 @@ class Rounds:
             await remove(self.client, node)
         elif fleet.autoscaled:
             await self._write(node, retained(node, self.clock.now()), found.id)
+
+
+def _lacks_all(machine: Machine) -> bool:
+    """Tell whether a machine that starts has nothing yet, or no more, that could be a Node."""
+    starts = machine.phase in {Phase.PENDING, Phase.STARTING}
+    return starts and machine.host is None and not any(place.bound for place in machine.places)
