@@ -1,4 +1,4 @@
-"""What a process remembers of an account: when an adoption may be taken up."""
+"""What a process remembers of an account: observations, and when an adoption may be taken up."""
 
 from datetime import datetime, timedelta
 
@@ -9,9 +9,11 @@ from hostler.controllers.runtime.settings import Account
 from hostler.controllers.runtime.state import AccountState
 from hostler.domain.ids import AccountName, Zone
 from hostler.domain.model.inventory import Inventory
+from hostler.domain.model.resource import Observation, ObservedScope, Resource, Scope
 from hostler.domain.model.snapshot import Request, RequestKind
 from hostler.lab.scenes.fake import FakeScene
-from hostler.testing.scenes.builders import BEGIN, FLEET, WEB
+from hostler.testing.scenes.builders import BEGIN, FLEET, WEB, ZONE
+from hostler.testing.scenes.hosts import box, on_host
 
 S = timedelta(seconds=1)
 ASKED = BEGIN + 100 * S
@@ -59,3 +61,33 @@ async def test_an_adoption_that_is_asked_for_again_and_again_waits_no_longer_for
     made.requests = (first, again)
     now = ASKED + 60 * S
     assert [made.awaits_listing(one, now) for one in made.requests] == [False, True]
+
+
+def listing(at: datetime, *resources: Resource) -> Observation:
+    """Return a whole observation of hosts and of what machines have of them."""
+    scopes = (Scope(ZONE, "host"), Scope(ZONE, "server"))
+    observed = tuple(ObservedScope(scope=one, begun=at, complete=True) for one in scopes)
+    return Observation(observed=observed, resources=resources)
+
+
+@pytest.mark.parametrize("is_host_shown", [False, True])
+async def test_what_a_machine_had_of_a_host_that_is_shown_without_it_is_over(
+    *, is_host_shown: bool
+) -> None:
+    """A person let another installation have the host: it was reached as this machine's still."""
+    machine, host = on_host(), box()
+    (place,) = machine.places
+    assert place.bound is not None
+    mine = replace(host, id=place.bound, slot=place.slot)
+    known = state(RequestKind.SCALE)
+    known.keep(machine)
+    known.learn(listing(BEGIN, host, mine))
+    assert known.unseen == {}
+    known.learn(listing(BEGIN + S))
+    assert known.unseen == {mine.id: mine}
+    if is_host_shown:
+        known.learn(listing(BEGIN + 2 * S, host))
+    assert known.unseen == ({} if is_host_shown else {mine.id: mine})
+    known.learn(listing(BEGIN + 3 * S, host, mine))
+    known.learn(listing(BEGIN + 4 * S, *([host] if is_host_shown else [])))
+    assert known.unseen == ({} if is_host_shown else {mine.id: mine})

@@ -13,7 +13,7 @@ from hostler.domain.decision.view import HostTerms
 from hostler.domain.ids import FleetName, MachineId, ResourceId, Zone
 from hostler.domain.model.commands import Provable
 from hostler.domain.model.fleet import FleetRow, renames
-from hostler.domain.model.host import HostCondition
+from hostler.domain.model.host import HostCondition, host_of
 from hostler.domain.model.inventory import Inventory, merge
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal, Phase
@@ -174,7 +174,10 @@ class AccountState:
         self.recalled &= living
 
     def learn(self, observation: Observation) -> None:
-        """Merge an observation into the inventory; remember what machines have that it lacks."""
+        """Merge an observation into the inventory; remember what machines have that it lacks.
+
+        But not of a host that it shows: what a machine had of that is over, and others may have it.
+        """
         before, self.inventory = self.inventory.sightings, merge(self.inventory, observation)
         after = self.inventory.sightings
         if after is before:
@@ -185,7 +188,8 @@ class AccountState:
         records = chain.from_iterable(records.values() for records in self.machines.values())
         ours = frozenset(chain.from_iterable(machine.ids() for machine in records))
         unseen = {**self.unseen, **lacking}
-        self.unseen = {i: r for i, r in unseen.items() if i in ours and i not in after}
+        lacked = ours - {i for i in ours if i in after or ResourceId(host_of(i)) in after}
+        self.unseen = {id_: one for id_, one in unseen.items() if id_ in lacked}
 
     def forget_observations(self) -> None:
         """Throw away everything that was seen: across a jump of the clock, or another's lease."""
