@@ -510,6 +510,21 @@ async def test_a_host_that_is_only_forbidden_is_not_gone() -> None:
     assert not observation.observed[0].complete
 
 
+@pytest.mark.parametrize("fails", [False, True])
+async def test_a_listing_for_what_machines_have_tells_of_all_hosts_too(*, fails: bool) -> None:
+    """Seed 233000193 of Macs: hosts that it showed as before passed for seen minutes ago."""
+    p, zone = Project(2), machine().offer.zone
+    if fails:
+        p.world.script(Rule(fault="failed_500", route="mac.list", count=9))
+    observation = await p.macs.observe((Scope(zone, SERVER.kind),))
+    observed = {(one.scope.kind, one.complete) for one in observation.observed}
+    assert observed == {(SERVER.kind, not fails), (HOSTS.kind, not fails)}
+    hosts = {resource.id for resource in observation.resources if resource.slot == HOSTS}
+    assert hosts == (set() if fails else set(p.ids))
+    (alone,) = (await p.macs.observe((Scope(zone, HOSTS.kind),))).observed
+    assert alone.scope.kind == HOSTS.kind
+
+
 async def test_a_mac_of_another_project_is_never_a_resource() -> None:
     p = Project(2)
     p.mac.project = "another"

@@ -78,6 +78,9 @@ class MacObserver:
         begun = self._clock.now()
         listing = await self._api.macs(zone)
         known = {resource for s in scopes for resource in s.known if s.kind == SERVER.kind}
+        kinds = {scope.kind for scope in scopes}
+        if kinds == {SERVER.kind}:  # it shows all hosts as well, and they are that new by now
+            scopes = [*scopes, Scope(zone, HOST.kind)]
         scopes_seen = tuple(_observed(scope, begun, listing.error) for scope in scopes)
         macs = (mac for mac in listing.found.values() if self._is_ours(mac))
         return scopes_seen, self._resources(zone, macs, known)
