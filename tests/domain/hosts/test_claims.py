@@ -489,19 +489,21 @@ def test_it_is_said_why_no_host_can_be_taken() -> None:
 
 
 @pytest.mark.parametrize(
-    ("off_for", "asked", "word"),
+    ("off_for", "asked_for", "call_state", "cycle", "word"),
     [
-        (60 * SECOND, BEGIN - 60 * SECOND, "free"),
-        (59 * SECOND, BEGIN - 60 * SECOND, "off for too short a time"),
-        (60 * SECOND, BEGIN - 59 * SECOND, "switched just now"),
+        (60, 60, CallState.DONE, None, "free"),
+        (59, 60, CallState.DONE, None, "off for too short a time"),
+        (60, 59, CallState.DONE, None, "asked just now"),
+        (60, 60, CallState.OPEN, None, "asked just now"),
+        (60, 60, CallState.DONE, HostGoal.OFF, "to be switched off and on"),
     ],
 )
 def test_a_free_box_that_may_not_be_switched_on_yet_is_not_said_to_be_free(
-    off_for: timedelta, asked: datetime, word: str
+    off_for: int, asked_for: int, call_state: CallState, cycle: HostGoal | None, word: str
 ) -> None:
     """Seed 235001706 of power: no host fitted, and two were said to be free."""
-    rested = call("off", aim=Stage.NONE, at=asked, shows=Shows.REST)
-    power = HostPower(on=False, since=BEGIN - off_for)
+    rested = call("off", call_state, BEGIN - asked_for * SECOND, shows=Shows.REST)
+    power = HostPower(on=False, since=BEGIN - off_for * SECOND, cycle=cycle)
     known = record(condition=HostCondition.FREE, power=power, asked=(rested,))
     snapshot = fleet_snapshot((), (box("pool", Condition.OFF),), hosts=(known,))
     limited = replace(

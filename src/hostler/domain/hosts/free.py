@@ -186,8 +186,11 @@ def _waits(sighting: Sighting, snapshot: Snapshot) -> str:
         return free
     if not power.may_start(record, resource, limits, snapshot.now):
         return "off for too short a time"
+    if record.power.cycle is not None:
+        return "to be switched off and on"
     at, delay = snapshot.inventory.observed_at(sighting), snapshot.capabilities.consistency_delay
-    return free if power.is_settled(record, at, delay) else "switched just now"
+    unsure = any(asked.call_state is CallState.OPEN for asked in record.asked)
+    return "asked just now" if unsure or not power.is_settled(record, at, delay) else free
 
 
 def none_free(snapshot: Snapshot) -> str:
