@@ -370,12 +370,10 @@ class MetalChecker(Checker):
     def _goes_off(self, box: HostId, host: Host | None) -> bool:
         """Tell whether a box is off in the end where nobody has it: also one in quarantine is.
 
-        One that is broken cannot be; one in quarantine whose disk may be anybody's, as it showed a
-        stranger's key, is left as it is.
+        One that is broken cannot be.
         """
-        apart = host is not None and host.condition is HostCondition.QUARANTINED
-        strange = apart and host is not None and host.cleaning.wiped is None
-        return self.truth.condition(box) is not Condition.FAILED and not strange
+        del host
+        return self.truth.condition(box) is not Condition.FAILED
 
     def _boxes_rest(self, shadow: ShadowStore) -> Found:
         """A box that nobody has is off in the end, also where it is left alone for its failures."""

@@ -55,11 +55,12 @@ class PowerChecker(MetalChecker):
         known = {box: host for box, host in free if self._goes_off(box, host)}
         usable, sure = [*known], [b for b, host in known.items() if not self._lasting_hold(host)]
         on = [box for box in usable if self.truth.condition(box) is not Condition.OFF]
+        free = [box for box in on if self._is_free(shadow, box)]
         lasting = [box for box in on if box in sure and not self._is_exercised(box)]
         least, most = (self._staying(shadow, some) for some in (sure, usable))
-        if len(on) >= least and len(lasting) <= most:
+        if len(free) >= least and len(lasting) <= most and set(lasting) <= set(free):
             return ()
-        names, stay = ", ".join(on) or "none", least if len(on) < least else most
+        names, stay = ", ".join(on) or "none", least if len(free) < least else most
         text = f"{len(usable)} boxes are nobody's, {stay} are to stay on, and {names} is on"
         return (Violation(invariant="L1", text=text),)
 
