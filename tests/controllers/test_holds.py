@@ -208,6 +208,27 @@ async def test_a_box_is_switched_off_and_on_where_a_person_asks_for_that() -> No
     assert scene.calls() == [HOST_OFF, HOST_ON]
 
 
+async def test_a_box_in_quarantine_is_switched_off_and_on_once_it_is_free() -> None:
+    """It was switched off at once, and went on never: again and again, while it was held on."""
+    scene = rack(power=PowerLimits(stay_on=1, least_on=HOUR))
+    scene.rack.ignoring.add(ResourceId("box-1"))
+    async with scene.running():
+        await scene.pass_by(HOUR)
+        assert (await record(scene)).condition is HostCondition.QUARANTINED
+        scene.rack.ignoring.clear()
+        scene.rack.switch_on(ResourceId("box-1"))
+        await scene.pass_by(2 * MIN)
+        await hold(scene, HoldKind.ON, 3 * HOUR)
+        await put(scene, replace(scene.blank(K.CYCLE), host=HostId("box-1")))
+        calls = scene.calls()
+        await scene.pass_by(2 * HOUR)
+        assert (scene.condition(), scene.calls()) == (UP, calls)
+        await scene.pass_by(24 * HOUR)
+        assert (await record(scene)).power.cycle is None
+        assert scene.condition() is UP
+        assert scene.calls().count(HOST_OFF) >= 1
+
+
 # ---------------------------------------------------------------- boxes that wait
 
 
@@ -264,6 +285,37 @@ async def test_boxes_that_stay_dark_take_no_others_turn(machines: int, held: int
         await hold(scene, HoldKind.ON, box=last)
         await scene.pass_by(3 * MIN)
         assert scene.condition(last) is UP
+
+
+@pytest.mark.parametrize(
+    ("machines", "held", "lost", "dead"),
+    [
+        (20, 0, ["box-1"], []),  # others start all the while
+        (19, 1, ["box-20"], []),
+        (3, 0, ["box-2", "box-3"], ["box-1"]),
+        (1, 1, ["box-2"], ["box-1"]),
+        (1, 1, ["box-1"], ["box-2"]),
+    ],
+)
+async def test_a_box_whose_first_command_was_lost_is_told_again_soon(
+    machines: int, held: int, lost: list[str], dead: list[str]
+) -> None:
+    """It was told once in a quarter of an hour, and that was a strike of its own."""
+    boxes, timers = machines + held, replace(FLEET.timers, start=15 * MIN)
+    fleet = replace(FLEET, size=0, maximum=boxes, caps=EAGER, timers=timers)
+    scene = MetalScene(fleet, boxes=boxes, power=PowerLimits(start_gap=MIN))
+    ignoring = scene.rack.ignoring
+    ignoring.update(ResourceId(name) for name in (*lost, *dead))
+    async with scene.running():
+        if held:
+            await hold(scene, HoldKind.ON, 5 * HOUR, box=f"box-{boxes}")
+        await scene.request(K.SCALE, size=machines)
+        await scene.pass_by(180 * S)
+        ignoring.difference_update(ResourceId(name) for name in lost)
+        await scene.pass_by(10 * MIN)
+        for name in lost:
+            assert scene.condition(name) is UP
+            assert (await record(scene, name)).health.strikes == 0
 
 
 async def test_a_machine_has_its_turn_beside_an_idle_box_that_stays_dark() -> None:

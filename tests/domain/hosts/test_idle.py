@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 import pytest
 from msgspec.structs import replace
 
+from hostler.domain.hosts.allocation import FAULT, STRANGER
 from hostler.domain.hosts.lifecycle import decide_hosts
 from hostler.domain.ids import HostId
 from hostler.domain.model.calls import Shows
@@ -12,13 +13,21 @@ from hostler.domain.model.capabilities import PowerLimits
 from hostler.domain.model.hold import Hold, HoldKind
 from hostler.domain.model.host import Host, HostCondition, HostGoal, HostPower
 from hostler.domain.model.machine import CallState
+from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition
 from hostler.domain.model.snapshot import AccountSnapshot
 from hostler.domain.policy.remediation import PAUSES
 from hostler.testing.fakes.metal import metal
 from hostler.testing.fakes.metal_planner import HOST_ON
 from hostler.testing.scenes.builders import BEGIN, FLEET, S, asked
-from hostler.testing.scenes.hosts import account_snapshot, box, record
+from hostler.testing.scenes.hosts import (
+    BOX,
+    account_snapshot,
+    box,
+    hosts_snapshot,
+    on_host,
+    record,
+)
 
 FIRST, SECOND = HostId("host-1"), HostId("host-2")
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
@@ -77,6 +86,41 @@ def test_one_that_stays_dark_is_told_again_after_twice_the_gap(
     begun = HostPower(on=False, since=BEGIN - HOUR, begun=then, started=then)
     host = replace(off(FIRST, HoldKind.ON), power=begun, asked=(command,))
     assert goals(seen_off(host, limits=PowerLimits(start_gap=30 * S))) == {FIRST: goal}
+
+
+def test_of_several_that_stay_dark_one_at_a_time_is_told_again() -> None:
+    limits, hosts = PowerLimits(start_gap=30 * S), list[Host]()
+    for place, host in enumerate((FIRST, SECOND)):
+        commanded = BEGIN - (10 + place) * MINUTE
+        command = asked(HOST_ON, commanded, shows=Shows.POWER, call_state=CallState.DONE)
+        begun = HostPower(on=False, since=BEGIN - HOUR, begun=commanded, started=commanded)
+        hosts.append(replace(off(host, HoldKind.ON), power=begun, asked=(command,)))
+    patient = replace(limits, start=HOUR)
+    assert goals(seen_off(*hosts, limits=patient)) == {FIRST: None, SECOND: HostGoal.ON}
+
+
+@pytest.mark.parametrize(
+    ("seen", "passed", "stays"),
+    [
+        (Condition.OFF, 61 * S, False),
+        (Condition.OFF, 60 * S, True),
+        (Condition.UP, 61 * S, True),
+        (Condition.UNKNOWN, 61 * S, True),
+    ],
+)
+def test_what_switched_a_box_off_is_over_once_it_is_off(
+    seen: Condition, passed: timedelta, *, stays: bool
+) -> None:
+    """The next time it is asked to shut down anew: its power was cut at once."""
+    shut = asked("host.off_soft", BEGIN, shows=Shows.REST, call_state=CallState.DONE)
+    on = asked(HOST_ON, BEGIN - HOUR, shows=Shows.POWER, call_state=CallState.DONE)
+    host = replace(off(FIRST), asked=(on, replace(shut, closed=BEGIN)))
+    now = BEGIN + passed
+    snapshot = account_snapshot([box("pool", seen, FIRST)], [host], observed=now, now=now)
+    capabilities = replace(metal(), consistency_delay=60 * S)
+    (found,) = decide_hosts(replace(snapshot, capabilities=capabilities))
+    kinds = {one.kind for one in found.host.asked}
+    assert kinds == {HOST_ON} | ({shut.kind} if stays else set())
 
 
 def test_one_that_did_not_go_on_is_left_alone_for_a_while() -> None:
@@ -168,8 +212,32 @@ def test_one_that_showed_a_strangers_key_is_left_on_unless_a_person_wants_it_off
     hold: HoldKind | None, goal: HostGoal | None
 ) -> None:
     power = HostPower(on=True, since=BEGIN - HOUR)
-    snapshot = _in_quarantine(power, hold, HostGoal.CLEAN, PowerLimits(), wiped=None)
+    snapshot = _in_quarantine(power, hold, HostGoal.CLEAN, PowerLimits(), stranger=True)
     assert goals(snapshot) == {FIRST: goal}
+
+
+@pytest.mark.parametrize("showed", [True, False])
+def test_it_is_on_record_that_one_showed_a_strangers_key_until_its_quarantine_ends(
+    *, showed: bool
+) -> None:
+    past = on_host(Phase.DELETED)
+    past = past.with_fact(STRANGER if showed else FAULT, BEGIN)
+    host = record(condition=HostCondition.ALLOCATED, machine=past.id, strikes=9)
+    snapshot = hosts_snapshot(host, box("pool"), bindings={BOX: past.id}, past=(past,))
+    (left,) = decide_hosts(replace(snapshot, capabilities=metal()))
+    assert left.host.health.stranger is showed
+    over = replace(left.host, condition=HostCondition.QUARANTINED)
+    over = over.with_health(quarantined_until=BEGIN)
+    (served,) = decide_hosts(replace(hosts_snapshot(over, box("pool")), capabilities=metal()))
+    assert (served.host.condition, served.host.health.stranger) == (HostCondition.DIRTY, False)
+
+
+def test_one_that_could_not_be_cleaned_is_no_strangers() -> None:
+    power = HostPower(on=True, since=BEGIN - HOUR)
+    snapshot = _in_quarantine(power, None, HostGoal.CLEAN, PowerLimits())
+    (host,) = snapshot.hosts.values()
+    failed = host.with_cleaning(wiped=None)
+    assert goals(replace(snapshot, hosts={FIRST: failed})) == {FIRST: HostGoal.OFF}
 
 
 @pytest.mark.parametrize("limits", [PowerLimits(stay_on=1), PowerLimits(exercise=HOUR)])
@@ -184,12 +252,13 @@ def _in_quarantine(
     hold: HoldKind | None,
     after: HostGoal | None,
     limits: PowerLimits,
-    wiped: datetime | None = BEGIN - HOUR,
+    *,
+    stranger: bool = False,
 ) -> AccountSnapshot:
     """Return an account whose only host is in quarantine for hours, and held so by somebody."""
-    failed = off(FIRST, hold).with_health(strikes=2, quarantined_until=BEGIN + 5 * HOUR)
+    left = off(FIRST, hold).with_health(quarantined_until=BEGIN + 5 * HOUR, stranger=stranger)
     alone = replace(
-        failed.with_cleaning(wiped=wiped),
+        left,
         condition=HostCondition.QUARANTINED,
         goal=after,
         power=power,

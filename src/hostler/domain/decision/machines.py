@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from msgspec.structs import replace
 
 from hostler.domain.fleets import offers
-from hostler.domain.hosts import allocation, power
+from hostler.domain.hosts import allocation, turns
 from hostler.domain.ids import evolve
 from hostler.domain.machines import drift, lifecycle, repair, retry
 from hostler.domain.machines.next_calls import allowed
@@ -205,7 +205,7 @@ def bound_retries(draft: Draft, context: Context) -> Draft:
 
 def space_starts(draft: Draft, context: Context) -> Draft:
     """Which hosts may be switched on now? One after the other, where their limits say so."""
-    return replace(draft, transitions=power.spaced(draft.transitions, context.snapshot))
+    return replace(draft, transitions=turns.spaced(draft.transitions, context.snapshot))
 
 
 def reopen(draft: Draft, context: Context) -> Draft:

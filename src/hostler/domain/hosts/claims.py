@@ -19,7 +19,7 @@ from hostler.domain.model.resource import Stage
 from hostler.domain.model.snapshot import Snapshot
 from hostler.domain.model.transition import Transition, event, move, wait
 
-from . import power
+from . import turns
 from .allocation import allocated
 from .free import preference
 
@@ -65,7 +65,7 @@ def assign(
     if not snapshot.capabilities.hosts:
         return transitions, ()
     machines = (transition.machine for transition in transitions)
-    left = list(power.startable(snapshot.free, machines, snapshot))
+    left = list(turns.startable(snapshot.free, machines, snapshot))
     binds, after = list[Bind](), list[Transition]()
     for transition in transitions:
         if (bind := _untied(transition, account, snapshot)) is not None:

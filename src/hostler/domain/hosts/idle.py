@@ -21,7 +21,7 @@ from hostler.domain.model.snapshot import AccountSnapshot
 from hostler.domain.observation.ready import is_paused
 from hostler.domain.policy.remediation import LADDER, pause_after, quarantined_for
 
-from . import power
+from . import power, turns
 
 _AS_IT_IS = frozenset({HoldKind.RESERVED, HoldKind.MAINTENANCE})
 
@@ -125,9 +125,10 @@ class _Goals:
         starts = [hosts[id_] for id_, goal in goals.items() if goal is HostGoal.ON]
         begun = set[Zone]()
         for host in sorted(starts, key=_newest_ask) if self.limits.start_gap else ():
-            if host.zone in begun or not power.is_turn(host, self.snapshot):
+            if host.zone not in begun and turns.is_turn(host, self.snapshot):
+                begun.add(host.zone)
+            else:
                 yield host.id
-            begun.add(host.zone)
 
     def _is_unused(self, host: Host) -> bool:
         """Tell whether nobody has a host, and nothing but its power is to change.
@@ -137,18 +138,21 @@ class _Goals:
         """
         resource = self.snapshot.inventory.resource(ResourceId(host.id))
         free = host.condition is HostCondition.FREE and host.goal is None
-        held_off = host.held_as(self.snapshot.now) is HoldKind.OFF
-        known = host.cleaning.wiped is not None or held_off
+        known = not host.health.stranger or host.held_as(self.snapshot.now) is HoldKind.OFF
         idle = free or (host.condition is HostCondition.QUARANTINED and known)
         ours = resource is not None and not resource.host.left_alone
         return ours and idle and host.id not in self.snapshot.bindings
 
     def _goes_off(self, host: Host) -> bool:
-        """Tell whether a host is to go off: nobody wants it on, and it was on for long enough."""
+        """Tell whether a host is to go off: nobody wants it on, and it was on for long enough.
+
+        One that is to be switched off and on is so once it is free, so that it can go on again.
+        """
         kind, now = host.held_as(self.snapshot.now), self.snapshot.now
         if not host.power.on or kind in _AS_IT_IS:
             return False
-        if kind is HoldKind.OFF or host.power.cycle is HostGoal.OFF:
+        cycles = host.power.cycle is HostGoal.OFF and host.condition is HostCondition.FREE
+        if kind is HoldKind.OFF or cycles:
             return True
         if kind is HoldKind.ON:
             return False
@@ -183,7 +187,7 @@ class _Goals:
             self.found[host.id] = HostGoal.ON
             return
         if host.zone not in self.room:
-            self.room[host.zone] = power.starts_left(host.zone, self.snapshot)
+            self.room[host.zone] = turns.starts_left(host.zone, self.snapshot)
         begun = host.power.begun is not None
         if not begun and self.room[host.zone] <= 0:
             return

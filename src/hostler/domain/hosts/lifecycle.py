@@ -10,6 +10,7 @@ from datetime import datetime
 from msgspec.structs import replace
 
 from hostler.domain.ids import MachineId, ResourceId, evolve
+from hostler.domain.model.calls import Shows
 from hostler.domain.model.capabilities import Ownership
 from hostler.domain.model.hold import Hold, HoldKind
 from hostler.domain.model.host import (
@@ -24,7 +25,7 @@ from hostler.domain.model.host import (
 )
 from hostler.domain.model.machine import RETIRE, RETIRE_ASKED, Asked, CallState, Machine
 from hostler.domain.model.phases import Phase, Reason
-from hostler.domain.model.resource import Resource, Stage
+from hostler.domain.model.resource import SWITCHED_OFF, Resource, Stage
 from hostler.domain.model.snapshot import AccountSnapshot, HostTransition
 from hostler.domain.observation import effects
 from hostler.domain.policy.clock_jumps import caught_up
@@ -124,6 +125,7 @@ def _passed_on(
     elif machine.fact(STRANGER) is not None:
         host = replace(host, goal=HostGoal.CLEAN)  # once its quarantine is over
         host = host.now(HostCondition.QUARANTINED, snapshot.now, machine.reason)
+        host = host.with_health(stranger=True)
     elif wipe is not None and wipe.call_state is CallState.DONE:
         host = replace(host.with_cleaning(wiping=wipe.closed), goal=HostGoal.CLEAN).with_asked(wipe)
         host = host.now(HostCondition.WIPING, snapshot.now, machine.reason)
@@ -191,7 +193,10 @@ def _missing(transition: HostTransition, snapshot: AccountSnapshot) -> HostTrans
 
 
 def _closed(host: Host, snapshot: AccountSnapshot) -> Host:
-    """Close the open calls that the newest observation proves done, or without effect."""
+    """Close the open calls that the newest observation proves done, or without effect.
+
+    That a host went off ends what asked for it: the next time it is asked to, and given time, anew.
+    """
     sighting = snapshot.inventory.sightings[ResourceId(host.id)]
     at = snapshot.inventory.observed_at(sighting)
     for asked in host.asked:
@@ -201,6 +206,10 @@ def _closed(host: Host, snapshot: AccountSnapshot) -> Host:
             )
             if call_state is not CallState.OPEN:
                 host = host.with_asked(replace(asked, call_state=call_state, closed=snapshot.now))
+    delay = snapshot.capabilities.consistency_delay
+    ours, off = snapshot.capabilities.power is not None, sighting.resource.condition in SWITCHED_OFF
+    if ours and off and power.is_settled(host, at, delay):
+        return replace(host, asked=tuple(a for a in host.asked if a.shows is not Shows.REST))
     return host
 
 

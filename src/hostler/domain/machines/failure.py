@@ -10,7 +10,7 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
-from hostler.domain.hosts import power
+from hostler.domain.hosts import turns
 from hostler.domain.hosts.allocation import HAD
 from hostler.domain.model.calls import Refusal, Shows
 from hostler.domain.model.host import AT_HOME
@@ -55,7 +55,7 @@ def switched_on(machine: Machine, snapshot: Snapshot) -> bool:
     observed = snapshot.inventory.observed_at(sighting)
     done = powered[-1].closed or powered[-1].at
     if machine.phase is Phase.STARTING:  # it may have heard nothing of the first time
-        done = max(done, power.told_again_from(machine, snapshot) or done)
+        done = max(done, turns.told_again_from(machine, snapshot) or done)
     if machine.health.was_ready is None and snapshot.jumped is not None:
         done = max(done, snapshot.jumped)
     return observed >= done + snapshot.capabilities.consistency_delay_of(powered[-1].kind)

@@ -145,7 +145,8 @@ class HostHealth(Struct, frozen=True, kw_only=True):
 
     `strikes` counts failures in a row, `struck` are the digests of the setup scripts that some of
     them came of; `trouble` is what failed at its machine; `missing` is the beginning of the first
-    observation that lacked it.
+    observation that lacked it. `stranger` while it is left alone because it showed a host key that
+    is not its own.
     """
 
     strikes: int = 0
@@ -153,6 +154,7 @@ class HostHealth(Struct, frozen=True, kw_only=True):
     quarantined_until: datetime | None = None
     trouble: Trouble = Trouble()
     missing: datetime | None = None
+    stranger: bool = False
 
 
 class HostBootstrap(Struct, frozen=True, kw_only=True):
@@ -249,7 +251,8 @@ class Host(Struct, frozen=True, kw_only=True):
         """Return the record in a condition; staying in it keeps its time."""
         if condition is self.condition:
             return self
-        return replace(self, condition=condition, since=at, reason=reason or self.reason)
+        moved = replace(self, condition=condition, since=at, reason=reason or self.reason)
+        return moved.with_health(stranger=False) if moved.health.stranger else moved
 
     def quarantined(self, now: datetime) -> bool:
         """Tell whether the host must be left alone because it failed too often."""

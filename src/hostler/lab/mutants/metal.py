@@ -124,7 +124,7 @@ MUTANTS: Mapping[str, Mutant[MetalScenario]] = {
     ),
     "all-at-once": Mutant(
         summary="every box is started as soon as it is needed",
-        puts=((f"{_POWER}:startable", metal_mutations.all_free),),
+        puts=(("domain.hosts.turns:startable", metal_mutations.all_free),),
         scenario=Alone(power=PowerLimits(parallel_starts=1)),
         caught=("power",),
     ),

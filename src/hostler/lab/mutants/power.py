@@ -101,8 +101,8 @@ MUTANTS: Mapping[str, Mutant[PowerScenario]] = {
     "idle-out-of-turn": Mutant(
         summary="a box that goes on for its own sake does not wait for the gap after another",
         puts=(
-            ("domain.hosts.power:is_turn", always),
-            ("domain.hosts.power:starts_left", power_mutations.many),
+            ("domain.hosts.turns:is_turn", always),
+            ("domain.hosts.turns:starts_left", power_mutations.many),
         ),
         scenario=Alone(power=PowerLimits(stay_on=4, start_gap=timedelta(minutes=4))),
         caught=("power",),

@@ -1,0 +1,296 @@
+"""Turns: how many hosts may start together, and whose turn is it to be told to go on?
+
+Between two starts lies a gap. Who was told and stays dark is told again after two gaps, twice as
+many for each other one that stays dark: no dark host keeps others from starting, and no others keep
+it dark whose command was lost.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from datetime import datetime, timedelta
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from hostler.domain.ids import HostId, MachineId, ResourceId, Zone
+from hostler.domain.model.calls import Shows
+from hostler.domain.model.capabilities import PowerLimits
+from hostler.domain.model.host import Free, Host
+from hostler.domain.model.machine import Asked, CallState, Machine
+from hostler.domain.model.phases import Phase
+from hostler.domain.model.resource import SWITCHED_OFF, Condition
+from hostler.domain.model.snapshot import AccountSnapshot, Snapshot
+from hostler.domain.model.transition import Transition, wait
+
+_NEVER_ON = frozenset({Phase.PENDING, Phase.STOPPING, Phase.FAILED, Phase.DELETED})
+"""The phases in which no machine's host is switched on."""
+
+_COMES_UP = frozenset({Phase.STARTING, Phase.STANDBY})
+"""The phases in which a machine's host is told again to go on, while it stays dark."""
+
+
+def startable(
+    free: Iterable[Free], machines: Iterable[Machine], snapshot: Snapshot
+) -> tuple[Free, ...]:
+    """Return the free hosts that may begin now: only so many of those that are off, in each zone.
+
+    A machine on its way up counts, and so does one that began less than the gap ago; those of other
+    fleets of the account too, but for one that starts for longer than a start of this fleet may
+    take: it may be paused, and counts for the gap alone.
+    """
+    limits = snapshot.capabilities.power
+    if limits is None:
+        return tuple(free)
+    known = [*machines, *snapshot.neighbours]
+    found = list[Free]()
+    bound = frozenset(snapshot.bindings)
+    stuck = _stuck(snapshot)
+    begun = {zone: _begun(known, zone, bound, snapshot, stuck) for zone in _zones(snapshot)}
+    for one in free:
+        off = one.resource.condition is not Condition.UP
+        if not off or begun.get(one.resource.zone, 0) < limits.parallel_starts:
+            found.append(one)
+            gap = limits.parallel_starts if limits.start_gap else 1
+            begun[one.resource.zone] = begun.get(one.resource.zone, 0) + off * gap
+    return tuple(found)
+
+
+def starts_left(zone: Zone, snapshot: AccountSnapshot) -> int:
+    """Return how many hosts of a zone may begin to start now, whichever fleet has its machines."""
+    limits = snapshot.capabilities.power or PowerLimits()
+    bound = frozenset(snapshot.bindings.values())
+    begun = _begun([*snapshot.machines.values()], zone, bound, snapshot)
+    return max(0, limits.parallel_starts - begun)
+
+
+def is_turn(host: Host, snapshot: AccountSnapshot) -> bool:
+    """Tell whether a host of nobody may be told to go on now, as one of all in its zone.
+
+    A machine on its way up that is being worked on may be switching its host on at this moment.
+    """
+    others = (one for one in snapshot.hosts.values() if one.id != host.id and one.zone == host.zone)
+    machines = [one for one in snapshot.machines.values() if one.offer.zone == host.zone]
+    if any(_is_being_started(one, snapshot) for one in machines):
+        return False
+    times = [at for one in others for at in _starts_of(one, snapshot)]
+    times += [at for one in machines for at in _starts(one, snapshot)]
+    return _line(host.zone, machines, snapshot).turn(host.id, times) <= snapshot.now
+
+
+def spaced(transitions: tuple[Transition, ...], snapshot: Snapshot) -> tuple[Transition, ...]:
+    """Return the transitions of which no two switch on hosts of a zone within the gap.
+
+    Who was told longest ago goes first, or began to wait for that, however late it comes to it; who
+    is woken waits its turn as well.
+    """
+    limits, changed = snapshot.capabilities.power, list(transitions)
+    if limits is None or not limits.start_gap or not any(one.starts for one in transitions):
+        return transitions
+    machines = [one.machine for one in transitions]
+    zones = _zones(snapshot) | {machine.offer.zone for machine in machines}
+    started = {zone: list(_started(zone, machines, snapshot)) for zone in zones}
+    lines = {zone: _line_of_fleet(zone, machines, snapshot) for zone in zones}
+    for place in sorted(range(len(changed)), key=lambda place: _order(changed[place].machine)):
+        machine = changed[place].machine
+        if not changed[place].starts:
+            continue
+        before = started[machine.offer.zone]
+        at = lines[machine.offer.zone].turn(machine.id, _others(machine, before))
+        if at > snapshot.now:
+            held = replace(changed[place], goal=None, starts=False)
+            changed[place] = wait(held, "wait", "the gap between two starts", at)
+        else:
+            before.append((machine.id, snapshot.now))
+    return tuple(changed)
+
+
+def told_again_from(machine: Machine, snapshot: Snapshot) -> datetime | None:
+    """Return from when on it is a machine's turn to have its host told to go on once more.
+
+    None where it was not told to since its start began, or does not stay dark, or no gap lies
+    between two starts.
+    """
+    zone = machine.offer.zone
+    line = _line_of_fleet(zone, snapshot.machines, snapshot)
+    if machine.id not in line.dark:
+        return None
+    return line.turn(machine.id, _others(machine, _started(zone, snapshot.machines, snapshot)))
+
+
+class _Line(Struct, frozen=True):
+    """The hosts of a zone that were told to go on and stay dark, and when each was told last.
+
+    They are known by their machines' ids, or by their own where no machine has them.
+    """
+
+    gap: timedelta
+    dark: Mapping[str, datetime]
+    now: datetime
+
+    @property
+    def again(self) -> timedelta:
+        """How long after it was told a dark host is told again: half of all turns are others'."""
+        return 2 * self.gap * max(1, len(self.dark))
+
+    @property
+    def due(self) -> str | None:
+        """Who is to be told again now: who was told longest ago; None where that is nobody."""
+        due = [(at, one) for one, at in self.dark.items() if at + self.again <= self.now]
+        return min(due)[1] if due else None
+
+    def turn(self, who: str, others: Iterable[datetime]) -> datetime:
+        """Return from when on somebody may be told to go on, where `others` were started then.
+
+        All but the one who is due wait for a second gap: it may be kept from going, and is passed
+        over then.
+        """
+        gap = self.gap if self.due in {None, who} else 2 * self.gap
+        times = [at + gap for at in others]
+        if (commanded := self.dark.get(who)) is not None:
+            times.append(commanded + self.again)
+        return max(times, default=self.now)
+
+
+def _line(
+    zone: Zone,
+    machines: Iterable[Machine],
+    snapshot: Snapshot | AccountSnapshot,
+    stuck: Collection[MachineId] = (),
+) -> _Line:
+    limits = snapshot.capabilities.power or PowerLimits()
+    commanded = list[tuple[str, HostId, Iterator[datetime]]]()
+    for one in machines if limits.start_gap else ():
+        comes = one.offer.zone == zone and one.phase in _COMES_UP and one.id not in stuck
+        if comes and one.host is not None:
+            commanded.append((one.id, one.host, _commanded(one.asked, one.since)))
+    for host in snapshot.hosts.values() if limits.start_gap else ():
+        if host.zone == zone and host.power.begun is not None:
+            commanded.append((host.id, host.id, _commanded(host.asked, host.power.begun)))
+    dark = {one: at for one, host, times in commanded if _is_off(host, snapshot) for at in times}
+    return _Line(limits.start_gap, dark, snapshot.now)
+
+
+def _line_of_fleet(zone: Zone, machines: Iterable[Machine], snapshot: Snapshot) -> _Line:
+    return _line(zone, (*machines, *snapshot.neighbours), snapshot, _stuck(snapshot))
+
+
+def _is_off(host: HostId, snapshot: Snapshot | AccountSnapshot) -> bool:
+    seen = snapshot.inventory.resource(ResourceId(host))
+    return seen is not None and seen.condition in SWITCHED_OFF
+
+
+def _stuck(snapshot: Snapshot) -> frozenset[MachineId]:
+    """Return the machines of other fleets that start for too long: theirs may be paused."""
+    newest = snapshot.now - snapshot.fleet.timers.start
+    return frozenset(one.id for one in snapshot.neighbours if one.since <= newest)
+
+
+def _order(machine: Machine) -> tuple[datetime, str]:
+    return max(_commanded(machine.asked, machine.since), default=machine.since), machine.id
+
+
+def _others(machine: Machine, started: Iterable[tuple[str, datetime]]) -> Iterator[datetime]:
+    return (at for id_, at in started if id_ != machine.id)
+
+
+def _started(
+    zone: Zone, machines: Iterable[Machine], snapshot: Snapshot
+) -> Iterator[tuple[str, datetime]]:
+    """Yield when a host of a zone was switched on, by machine or host; in flight is just now.
+
+    What was asked of a host before a machine took it counts as that machine's.
+    """
+    here = [machine for machine in machines if machine.offer.zone == zone]
+    beside = [machine for machine in snapshot.neighbours if machine.offer.zone == zone]
+    for machine in (*here, *beside):
+        yield from ((machine.id, at) for at in _starts(machine, snapshot))
+        if _is_being_started(machine, snapshot):
+            yield machine.id, snapshot.now
+    taken = {machine.host: machine.id for machine in (*here, *beside)}
+    for host in snapshot.hosts.values():
+        if host.zone == zone and host.id in taken:
+            yield from ((taken[host.id], at) for at in _asked_of(host))
+        elif host.zone == zone:
+            yield from ((host.id, at) for at in _starts_of(host, snapshot))
+
+
+def _is_being_started(machine: Machine, snapshot: Snapshot | AccountSnapshot) -> bool:
+    """Tell whether a machine's host may be being switched on just now, once more perhaps.
+
+    What is done about a machine is on its record a moment later; what is seen up is not started.
+    """
+    if machine.id not in snapshot.moving or machine.phase in _NEVER_ON:
+        return False
+    seen = snapshot.inventory.resource(ResourceId(machine.host)) if machine.host else None
+    return seen is None or seen.condition is not Condition.UP
+
+
+def _starts(machine: Machine, snapshot: Snapshot | AccountSnapshot) -> Iterator[datetime]:
+    """Yield when a machine's host may have been switched on last: now, while it is being asked.
+
+    A call may arrive long after it was recorded, where its process stood still between.
+    """
+    for one in machine.asked:
+        if one.shows is Shows.POWER:
+            under_way = one.closed is None and machine.id in snapshot.moving
+            yield snapshot.now if under_way else one.closed or one.at
+
+
+def _commanded(asked: Iterable[Asked], since: datetime) -> Iterator[datetime]:
+    """Yield when a host was told to go on since then; what refused that was told nothing."""
+    for one in asked:
+        if one.shows is Shows.POWER and one.at >= since and one.call_state is not CallState.REFUSED:
+            yield one.closed or one.at
+
+
+def _asked_of(host: Host) -> Iterator[datetime]:
+    """Yield when a host was asked to go on, for itself or for the machine that had it last."""
+    if host.power.started:
+        yield host.power.started
+    yield from (one.closed or one.at for one in host.asked if one.shows is Shows.POWER)
+
+
+def _starts_of(host: Host, snapshot: Snapshot | AccountSnapshot) -> Iterator[datetime]:
+    """Yield since when a host is seen on, and when that was asked for: by whoever had it last."""
+    yield from _asked_of(host)
+    if host.power.on and host.power.since:
+        yield host.power.since
+    if host.id in snapshot.moving_hosts and host.power.begun is not None:
+        yield snapshot.now
+
+
+def _zones(snapshot: Snapshot) -> frozenset[Zone]:
+    return frozenset(offer.zone for offer in snapshot.fleet.offers)
+
+
+def _begun(
+    machines: list[Machine],
+    zone: Zone,
+    bound: frozenset[MachineId],
+    snapshot: Snapshot | AccountSnapshot,
+    stuck: Collection[MachineId] = (),
+) -> int:
+    """Return how many starts of a zone count now; as many as may be, while the gap is not over.
+
+    The gap counts from a start that is over too: a box boots in less; and who is due to be told
+    again goes first. A machine that was bound by a process which died then begins now; one that
+    lost its box begins when it takes another.
+    """
+    limits = snapshot.capabilities.power or PowerLimits()
+    line = _line(zone, machines, snapshot, stuck)
+    here = [machine for machine in machines if machine.offer.zone == zone]
+    without = [m for m in here if m.phase is Phase.STARTING and m.host is None]
+    pending = [m for m in here if m.phase is Phase.PENDING]
+    waiting = [m for m in (*pending, *without) if m.id in bound]
+    starting = [m for m in here if m.phase is Phase.STARTING and m.host is not None]
+    hosts = [host for host in snapshot.hosts.values() if host.zone == zone]
+    mine = {machine.host for machine in starting}
+    began = [snapshot.now] if waiting else []
+    began += [machine.since for machine in starting]
+    began += [at for machine in here for at in _starts(machine, snapshot)]
+    began += [at for host in hosts for at in _starts_of(host, snapshot)]
+    began += [host.since for host in hosts if host.id in mine and host.since]
+    if began and line.turn("", began) > snapshot.now:
+        return limits.parallel_starts
+    alone = sum(host.power.begun is not None and not host.power.on for host in hosts)
+    counted = [machine for machine in (*starting, *waiting) if machine.id not in stuck]
+    return len(counted) + alone
