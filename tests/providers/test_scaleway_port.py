@@ -151,7 +151,9 @@ def test_a_machine_that_is_up_can_be_reached():
     assert found is not None
     assert (found.address, found.user) == ("51.15.0.1", "admin")
     assert source.connection(record, (replace(up, address=""),)) is None
-    assert source.connection(record, (replace(up, condition=Condition.STARTING),)) is None
+    assert source.connection(record, (replace(up, condition=Condition.UNKNOWN),)) == found
+    for down in (Condition.STARTING, Condition.OFF, Condition.FAILED, Condition.LOCKED):
+        assert source.connection(record, (replace(up, condition=down),)) is None
     assert source.connection(machine(), (up,)) is None
 
 

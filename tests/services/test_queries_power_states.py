@@ -181,6 +181,12 @@ def test_state_of_a_machines_host(
         ({"condition": HostCondition.QUARANTINED}, True, Progress.SHUTTING_DOWN, None),
         (
             {"condition": HostCondition.QUARANTINED, "goal": HostGoal.CLEAN},
+            None,
+            Progress.SHUTTING_DOWN,
+            None,
+        ),
+        (
+            {"condition": HostCondition.QUARANTINED, "goal": HostGoal.CLEAN},
             True,
             Progress.SHUTTING_DOWN,
             None,

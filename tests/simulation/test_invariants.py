@@ -27,7 +27,7 @@ from hostler.domain.model.machine import (
     Offer,
     Protection,
 )
-from hostler.domain.model.phases import Goal, Phase
+from hostler.domain.model.phases import Goal, Phase, Reason
 from hostler.domain.model.provider import Capabilities
 from hostler.domain.model.resource import OrphanClass, OwnerTag, Slot
 from hostler.domain.model.snapshot import Orphan, Snapshot
@@ -488,3 +488,10 @@ def test_a_decision_on_older_records_than_its_observation_is_found():
     assert names(checker.check(snapshot, observed=11.0)) == ["look first"]
     assert not checker.check(snapshot, observed=9.0)
     assert not checker.check(replace(snapshot, machines=(newest,)), observed=11.0)
+
+
+@pytest.mark.parametrize("reason", [Reason.BOOTSTRAP_FAILED, Reason.BOOTSTRAP_REFUSED])
+def test_s4_takes_a_script_that_fails_for_no_fault_of_its_offer(reason: Reason):
+    checker, before = Failures(pause=25.0), machine(Phase.STARTING)
+    checker.moved(before, replace(before, phase=Phase.FAILED, reason=reason), 100.0)
+    assert not checker.inserted([machine(number=1)], 110.0)

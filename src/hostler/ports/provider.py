@@ -40,7 +40,7 @@ class Provider(Planner, Protocol):
         ...
 
     async def observe(self, scopes: tuple[Scope, ...]) -> Observation:
-        """Observe these scopes and say for each whether it was seen whole.
+        """Observe these scopes and say for each whether it was seen whole; others may come along.
 
         Never raises for what the outside does: a scope that failed is incomplete, with its error,
         and the others go on. A scope with a machine asks for each of its `known` ids by itself and

@@ -7,12 +7,13 @@ from msgspec.structs import replace
 
 from hostler.controllers.runtime.settings import Account
 from hostler.controllers.runtime.state import AccountState
-from hostler.domain.ids import AccountName, Zone
+from hostler.domain.ids import AccountName, ResourceId, Zone, machine_id
 from hostler.domain.model.inventory import Inventory
 from hostler.domain.model.resource import Observation, ObservedScope, Resource, Scope
 from hostler.domain.model.snapshot import Request, RequestKind
 from hostler.lab.scenes.fake import FakeScene
-from hostler.testing.scenes.builders import BEGIN, FLEET, WEB, ZONE
+from hostler.testing.fakes.planner import SERVER
+from hostler.testing.scenes.builders import BEGIN, FLEET, WEB, ZONE, machine
 from hostler.testing.scenes.hosts import box, on_host
 
 S = timedelta(seconds=1)
@@ -91,3 +92,30 @@ async def test_what_a_machine_had_of_a_host_that_is_shown_without_it_is_over(
     known.learn(listing(BEGIN + 3 * S, host, mine))
     known.learn(listing(BEGIN + 4 * S, *([host] if is_host_shown else [])))
     assert known.unseen == ({} if is_host_shown else {mine.id: mine})
+
+
+async def test_what_a_machine_has_is_remembered_as_it_was_seen_last_while_listings_lack_it() -> (
+    None
+):
+    """What is listed again, and what no machine has, is no more remembered."""
+    made = state(RequestKind.SCALE)
+    made.inventory = Inventory()
+    made.keep(machine(1))
+    mine = Resource(id=ResourceId(f"server-{machine_id(1)}"), slot=SERVER, zone=ZONE, address="a")
+    moved = replace(mine, address="b")
+    strange = replace(mine, id=ResourceId("strange"))
+    looks: tuple[tuple[tuple[Resource, ...], dict[ResourceId, Resource]], ...] = (
+        ((mine, strange), {}),
+        ((moved, strange), {}),
+        ((), {mine.id: moved}),
+        ((strange,), {mine.id: moved}),
+        ((mine, strange), {}),
+        ((strange,), {mine.id: mine}),
+    )
+    for after, (listed, unseen) in enumerate(looks):
+        begun = BEGIN + after * 60 * S
+        whole = ObservedScope(scope=Scope(ZONE, "server"), begun=begun, complete=True)
+        made.learn(Observation(observed=(whole,), resources=listed))
+        assert made.unseen == unseen
+    made.forget_observations()
+    assert made.unseen == {}

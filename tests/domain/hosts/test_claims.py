@@ -563,3 +563,26 @@ def test_a_host_that_its_owner_lists_is_taken_before_it_has_a_record(
 def _fits_any(offer: Offer, resource: Resource) -> str:
     del offer, resource
     return ""
+
+
+@pytest.mark.parametrize("hosts", [(), (FREE,)])
+def test_a_box_whose_power_is_not_ours_or_that_no_record_knows_waits_for_nothing(
+    hosts: tuple[Host, ...],
+) -> None:
+    """One without a record is the pool's; what we do not switch may be off for a second."""
+    off = box("pool", Condition.OFF)
+    assert none_free(fleet_snapshot((), (off,), hosts=hosts)).endswith(
+        "(hosts: 1 free)" if hosts else "(hosts: 1 in the pool)"
+    )
+
+
+def test_a_box_that_was_switched_before_it_was_seen_last_is_said_to_be_so() -> None:
+    """However long ago that was by now: no observation shows yet what became of it."""
+    rested = call("off", CallState.DONE, BEGIN - SECOND, shows=Shows.REST)
+    known = record(
+        condition=HostCondition.FREE, power=HostPower(on=False, since=BEGIN), asked=(rested,)
+    )
+    seen = fleet_snapshot((), (box("pool", Condition.OFF),), hosts=(known,))
+    limited = replace(metal(power=PowerLimits()), consistency_delay=60 * SECOND)
+    later = replace(seen, capabilities=limited, now=BEGIN + 600 * SECOND)
+    assert none_free(later).endswith("(hosts: 1 asked just now)")

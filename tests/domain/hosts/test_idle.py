@@ -266,3 +266,70 @@ def _in_quarantine(
     condition = Condition.UP if power.on else Condition.OFF
     snapshot = account_snapshot([box("pool", condition, FIRST)], [alone], observed=BEGIN, now=BEGIN)
     return replace(snapshot, capabilities=metal(power=limits))
+
+
+@pytest.mark.parametrize(("passed", "goal"), [(29 * S, None), (30 * S, HostGoal.ON)])
+def test_one_that_stays_dark_and_is_due_is_told_again_the_gap_after_another_went_on(
+    passed: timedelta, goal: HostGoal | None
+) -> None:
+    then = BEGIN - 2 * MINUTE
+    command = asked(HOST_ON, then, shows=Shows.POWER, call_state=CallState.DONE)
+    begun = HostPower(on=False, since=BEGIN - HOUR, begun=then, started=then)
+    dark = replace(off(FIRST, HoldKind.ON), power=begun, asked=(command,))
+    other = replace(off(SECOND), power=HostPower(on=False, since=then, started=BEGIN - passed))
+    snapshot = seen_off(dark, other, limits=PowerLimits(start_gap=30 * S))
+    assert goals(snapshot) == {FIRST: goal, SECOND: None}
+
+
+@pytest.mark.parametrize("begun", [None, BEGIN - S])
+def test_one_that_was_told_in_an_earlier_start_waits_for_one_gap_alone(
+    begun: datetime | None,
+) -> None:
+    then = BEGIN - 30 * MINUTE
+    command = asked(HOST_ON, then, shows=Shows.POWER, call_state=CallState.LAPSED)
+    power = HostPower(on=False, since=BEGIN - HOUR, begun=begun)
+    again = replace(off(FIRST, HoldKind.ON), power=power, asked=(command,))
+    other = replace(off(SECOND), power=HostPower(on=False, since=then, started=BEGIN - 30 * S))
+    snapshot = seen_off(again, other, limits=PowerLimits(start_gap=30 * S))
+    assert goals(snapshot) == {FIRST: HostGoal.ON, SECOND: None}
+
+
+@pytest.mark.parametrize("is_on", [False, True])
+def test_one_in_quarantine_takes_neither_the_turn_nor_the_place_of_another(*, is_on: bool) -> None:
+    power = HostPower(on=is_on, since=BEGIN - timedelta(days=1))
+    limits = PowerLimits(parallel_starts=1, stay_on=1)
+    (alone,) = _in_quarantine(power, None if is_on else HoldKind.ON, None, limits).hosts.values()
+    boxes = (
+        box("pool", Condition.UP if is_on else Condition.OFF, FIRST),
+        box("pool", Condition.OFF, SECOND),
+    )
+    snapshot = account_snapshot(boxes, [alone, off(SECOND)], observed=BEGIN, now=BEGIN)
+    snapshot = replace(snapshot, capabilities=metal(power=limits))
+    assert goals(snapshot) == {FIRST: HostGoal.OFF if is_on else None, SECOND: HostGoal.ON}
+
+
+def test_one_that_is_to_be_given_up_takes_no_place_of_those_that_stay_on() -> None:
+    limits = PowerLimits(stay_on=1)
+    leaving = replace(off(FIRST), goal=HostGoal.RETIRED)
+    snapshot = seen_off(leaving, off(SECOND), limits=limits)
+    assert goals(snapshot)[SECOND] is HostGoal.ON
+
+
+@pytest.mark.parametrize("hold", [None, HoldKind.OFF])
+def test_one_that_is_dirty_is_switched_off_by_nobody(hold: HoldKind | None) -> None:
+    """Somebody may be at work on it: only what is free, or failed too often, is idle."""
+    power = HostPower(on=True, since=BEGIN - HOUR)
+    dirty = replace(off(FIRST, hold), condition=HostCondition.DIRTY, power=power)
+    dirty = dirty.with_cleaning(wiped=BEGIN - HOUR)
+    snapshot = account_snapshot([box("other", host=FIRST)], [dirty], observed=BEGIN, now=BEGIN)
+    assert goals(replace(snapshot, capabilities=metal(power=PowerLimits()))) == {FIRST: None}
+
+
+@pytest.mark.parametrize(("why", "goal"), [("", HostGoal.OFF), ("its owner's", None)])
+def test_one_in_quarantine_that_its_owner_leaves_alone_is_switched_by_nobody(
+    why: str, goal: HostGoal | None
+) -> None:
+    power, limits = HostPower(on=True, since=BEGIN - HOUR), PowerLimits()
+    (alone,) = _in_quarantine(power, HoldKind.OFF, None, limits).hosts.values()
+    seen = account_snapshot([box("pool", host=FIRST, left_alone=why)], [alone], now=BEGIN)
+    assert goals(replace(seen, capabilities=metal(power=limits))) == {FIRST: goal}

@@ -8,19 +8,19 @@ from msgspec.structs import replace
 from hostler.domain.decision.view import view_of
 from hostler.domain.hosts import turns
 from hostler.domain.hosts.lifecycle import decide_hosts
-from hostler.domain.ids import FleetName, HostId, MachineId, ResourceId
+from hostler.domain.ids import FleetName, HostId, MachineId, ResourceId, Zone
 from hostler.domain.machines.failure import switched_on
 from hostler.domain.model.calls import Shows
 from hostler.domain.model.capabilities import PowerLimits
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.host import Free, Host, HostCondition, HostPower
-from hostler.domain.model.machine import CallState, Machine
+from hostler.domain.model.machine import Asked, CallState, Machine
 from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.provider import Capabilities
 from hostler.domain.model.resource import Condition, Resource
 from hostler.domain.model.transition import Transition
 from hostler.testing.fakes.metal import metal
-from hostler.testing.fakes.metal_planner import SWITCH_ON
+from hostler.testing.fakes.metal_planner import HOST_OFF, SWITCH_ON
 from hostler.testing.scenes.builders import BEGIN, FLEET, OFFER, S, asked
 from hostler.testing.scenes.hosts import (
     BOX,
@@ -34,6 +34,7 @@ from hostler.testing.scenes.hosts import (
 )
 
 GAP = PowerLimits(start_gap=30 * S)
+DARK = box("pool", Condition.OFF)
 FREE = Free(resource=box("pool", Condition.OFF, HostId("host-2")), offer=OFFER)
 
 
@@ -440,3 +441,101 @@ def test_no_other_box_is_taken_before_one_that_is_due_was_told() -> None:
         snapshot = fleet_snapshot([late, up], seen, now=BEGIN + timedelta(seconds=now))
         snapshot = replace(snapshot, capabilities=metal(power=GAP))
         assert turns.startable((FREE,), [late, up], snapshot) == free
+
+
+@pytest.mark.parametrize(
+    ("command", "waits"),
+    [
+        (asked(SWITCH_ON, BEGIN, shows=Shows.POWER, call_state=CallState.REFUSED), 0 * S),
+        (asked(SWITCH_ON, BEGIN - S, shows=Shows.POWER, call_state=CallState.DONE), 0 * S),
+        (asked(HOST_OFF, BEGIN, shows=Shows.REST, call_state=CallState.DONE), 0 * S),
+        (asked(SWITCH_ON, BEGIN, shows=Shows.POWER, call_state=CallState.OPEN), 60 * S),
+        (asked(SWITCH_ON, BEGIN, shows=Shows.POWER, call_state=CallState.LAPSED), 60 * S),
+        (asked(SWITCH_ON, BEGIN, shows=Shows.POWER, call_state=CallState.DONE), 60 * S),
+        (
+            replace(
+                asked(SWITCH_ON, BEGIN, shows=Shows.POWER, call_state=CallState.DONE),
+                closed=BEGIN + 5 * S,
+            ),
+            65 * S,
+        ),
+    ],
+)
+def test_only_one_that_may_have_heard_this_starts_command_waits_for_a_second_gap(
+    command: Asked, waits: timedelta
+) -> None:
+    """What was refused told it nothing, nor did what was asked before, or of anything else."""
+    machine = on_host(Phase.STARTING, since=BEGIN, asked=(command,))
+    assert spaced(machine, now=BEGIN + waits, seen=(DARK,)) == [True]
+    if waits:
+        assert spaced(machine, now=BEGIN + waits - S, seen=(DARK,)) == [False]
+
+
+def test_one_that_was_told_in_an_earlier_start_waits_for_one_gap_after_anothers() -> None:
+    before = asked(SWITCH_ON, BEGIN - 300 * S, shows=Shows.POWER, call_state=CallState.DONE)
+    again = on_host(Phase.STARTING, since=BEGIN, asked=(before,))
+    on = asked(SWITCH_ON, BEGIN, shows=Shows.POWER, call_state=CallState.DONE)
+    other = replace(on_host(Phase.READY, asked=(on,)), id=MachineId("m-second2222"))
+    assert spaced(again, other, now=BEGIN + 29 * S, seen=(DARK,))[0] is False
+    assert spaced(again, other, now=BEGIN + 30 * S, seen=(DARK,))[0] is True
+
+
+def test_a_start_in_another_zone_holds_nobody_back() -> None:
+    on = asked(SWITCH_ON, BEGIN, shows=Shows.POWER, call_state=CallState.DONE)
+    there = replace(on_host(Phase.READY, asked=(on,)), id=MachineId("m-second2222"))
+    there = replace(there, offer=replace(OFFER, zone=Zone("z-2")))
+    assert spaced(on_host(Phase.STARTING), there, now=BEGIN + S)[0] is True
+
+
+def test_gap_counts_by_what_a_cycle_made_of_a_record() -> None:
+    """The clock jumped back: by its record a box starts in an hour, and nobody would until then."""
+    on = asked(SWITCH_ON, BEGIN + 3600 * S, shows=Shows.POWER, call_state=CallState.DONE)
+    late = on_host(Phase.READY, asked=(on,))
+    now = replace(late, asked=(replace(on, at=BEGIN),))
+    other = replace(on_host(Phase.STARTING), id=MachineId("m-second2222"))
+    snapshot = fleet_snapshot([late, other], now=BEGIN + 30 * S)
+    snapshot = replace(snapshot, capabilities=metal(power=GAP))
+    beside = replace(started(now), starts=False)
+    assert turns.spaced((beside, started(other)), snapshot)[1].starts
+
+
+@pytest.mark.parametrize(
+    ("command", "gap", "other", "seen"),
+    [
+        (BEGIN, 30 * S, BEGIN + 40 * S, 70 * S),
+        (BEGIN, 0 * S, BEGIN + 40 * S, 0 * S),
+        (BEGIN - S, 30 * S, BEGIN, 0 * S),
+    ],
+)
+def test_another_command_to_go_on_comes_after_the_turns_of_others(
+    command: datetime, gap: timedelta, other: datetime, seen: timedelta
+) -> None:
+    """Without a gap there are no turns; nor is any waited for that begins another start."""
+    on = asked(SWITCH_ON, command, shows=Shows.POWER, call_state=CallState.DONE)
+    machine = on_host(Phase.STARTING, since=BEGIN, asked=(on,))
+    its = asked(SWITCH_ON, other, shows=Shows.POWER, call_state=CallState.DONE)
+    beside = replace(on_host(Phase.READY, asked=(its,)), id=MachineId("m-second2222"))
+    host = box("pool", Condition.OFF)
+    main = replace(host, id=machine.places[0].bound or ResourceId(""))
+    for at, is_over in ((seen - S, False), (seen, True)):
+        if at < 0 * S:
+            continue
+        snapshot = fleet_snapshot([machine, beside], [host, main], now=BEGIN + at)
+        limits = metal(power=PowerLimits(start_gap=gap))
+        delayed = replace(limits, consistency_delay=0 * S)
+        assert switched_on(machine, replace(snapshot, capabilities=delayed)) is is_over
+
+
+@pytest.mark.parametrize("phase", [Phase.READY, Phase.DRAINING])
+def test_a_box_that_was_up_has_gone_off_once_its_command_could_show(phase: Phase) -> None:
+    """It heard that one: no other command to go on is waited for, and its loss is told at once."""
+    command = asked(SWITCH_ON, BEGIN, shows=Shows.POWER, call_state=CallState.DONE)
+    machine = on_host(phase, since=BEGIN, asked=(command,))
+    host = box("pool", Condition.OFF)
+    main = replace(host, id=machine.places[0].bound or ResourceId(""))
+    delayed = replace(metal(power=GAP), consistency_delay=20 * S)
+    for seen, is_over in ((19 * S, False), (20 * S, True)):
+        snapshot = fleet_snapshot([machine], [host, main], now=BEGIN + seen)
+        snapshot = replace(snapshot, capabilities=delayed)
+        assert switched_on(machine, snapshot) is is_over
+        assert switched_on(machine, replace(snapshot, now=BEGIN + 3600 * S)) is is_over

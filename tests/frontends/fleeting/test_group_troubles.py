@@ -629,3 +629,16 @@ def test_group_that_shall_not_adopt_makes_nothing_beside_machines_of_a_lost_stor
         assert len(rig.servers()) == 2
 
     play(scene)
+
+
+@pytest.mark.parametrize("route", ["server.list", "ip.list", "volume.list"])
+def test_what_a_list_lacks_beside_a_server_takes_no_address_from_it(route: str) -> None:
+    async def scene(rig: Rig) -> None:
+        plugged, (one,) = await running(Plugin(rig, fresh_store(), prober=FakeProber()))
+        known = await plugged.group.connect_info(one)
+        rig.world.script(Rule(fault="empty_list", route=route, count=1))
+        for _ in range(90):
+            await asyncio.sleep(1.0)
+            assert await plugged.group.connect_info(one) == known
+
+    play(scene)

@@ -58,6 +58,18 @@ def test_a_box_is_switched_by_the_method_of_a_package(tmp_path: Path) -> None:
     assert rack.capabilities.deadline.total_seconds() == 25
 
 
+def test_the_method_of_a_package_is_used_before_those_that_are_built_in(tmp_path: Path) -> None:
+    (table,) = [part for part in KETTLE.split("[[") if "hot-kettle" in part]
+    table = table.partition('name = "b"')[2]
+    mac = 'mac = "52:54:00:12:34:56"'
+    with installed(hot_kettle=WEBHOOK):
+        rack = PowerKind().open(opening(tmp_path, FILE.replace(mac, mac + table), {"PLUG": "x"}))
+    assert isinstance(rack, PowerBoxes)
+    first, *others = rack._rack.boxes[1].ways._methods
+    assert first == "hot-kettle"
+    assert set(others) == {"shelly", "wake-on-lan"}
+
+
 def test_the_faults_of_a_packages_method_are_shown_with_their_place(tmp_path: Path) -> None:
     wrong = TEXT.replace('is_on = "steam"', 'is_on = "("').replace('"25s"', '"soon"')
     with installed(hot_kettle=WEBHOOK), pytest.raises(ConfigError) as caught:

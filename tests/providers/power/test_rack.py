@@ -18,13 +18,14 @@ from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Ref
 from hostler.domain.model.capabilities import Cleaning, PowerLimits
 from hostler.domain.model.host import HOST
 from hostler.domain.model.machine import Offer
-from hostler.domain.model.resource import Condition, Scope
+from hostler.domain.model.resource import Condition, Resource, Scope
 from hostler.ports.kind import Opening
 from hostler.ports.power import PowerAction, PowerCapabilities, PowerReading, PowerState, Turn
 from hostler.providers.power.kind import PowerKind
 from hostler.providers.power.provider import Box, PowerBoxes, Rack
 from hostler.providers.power.ways import Ways
 from hostler.testing.fakes.power import FakeOutlet, FakePower, PowerFault
+from hostler.testing.scenes.hosts import on_host
 from hostler.testing.time.clock import RigClock, SimClock
 
 ZONE = Zone("rack")
@@ -413,6 +414,29 @@ async def test_a_method_that_fails_to_let_go_keeps_no_other_from_it() -> None:
     Slow.closed = 0
     await boxes.close()
     assert Slow.closed == 2
+
+
+@pytest.mark.looptime
+async def test_a_box_is_reached_while_it_is_up_or_nobody_can_say() -> None:
+    clock = SimClock(asyncio.get_running_loop())
+    source = PowerBoxes(rack_of(box("node-1", Ways({}, {}))), clock)
+    machine = on_host()
+    (place,) = machine.places
+    seen = Resource(
+        id=place.bound or ResourceId(""),
+        slot=place.slot,
+        zone=ZONE,
+        address="10.0.0.1",
+        condition=Condition.UP,
+    )
+    known = source.connection(machine, (seen,))
+    assert known is not None
+    assert known.address == "10.0.0.1"
+    assert source.connection(machine, (replace(seen, condition=Condition.UNKNOWN),)) == known
+    for down in (Condition.STARTING, Condition.OFF, Condition.FAILED, Condition.STANDBY):
+        assert source.connection(machine, (replace(seen, condition=down),)) is None
+    assert source.connection(machine, (replace(seen, address=""),)) is None
+    assert source.connection(machine, ()) is None
 
 
 @pytest.mark.looptime

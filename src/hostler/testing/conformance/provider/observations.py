@@ -100,8 +100,9 @@ async def a_failed_page_keeps_the_rest(rig: Rig) -> None:
     owner_tags = [_owner_tag(rig, number) for number in range(3 * rig.page + 1)]
     planted = {await rig.plant(owner_tag): owner_tag for owner_tag in owner_tags}
     await rig.fail_page(2)
-    observation = await _observed(rig, provider, (_whole(rig, provider),), planted)
-    (observed,) = observation.observed
+    whole = _whole(rig, provider)
+    observation = await _observed(rig, provider, (whole,), planted)
+    observed = next(one for one in observation.observed if one.scope == whole)
     assert not observed.complete, "page 2 failed, and the scope counts as seen whole"
     assert observed.error, "page 2 failed, and no error says so"
     seen = planted.keys() & _by_id(observation).keys()
