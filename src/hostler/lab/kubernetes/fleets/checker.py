@@ -104,6 +104,14 @@ class FleetsChecker(ObjectsChecker):
             if leader == process:
                 self._boxes_stay(process, fleet)
 
+    def has_host(self, host: HostId) -> bool:
+        """Tell whether a box is there: none is listed that is not in force, as its Host is wrong.
+
+        So it is where that left, and what was asked for its sake is still to be answered.
+        """
+        known = any(host in boxes for boxes in self.in_force.values())
+        return known and super().has_host(host)
+
     def written(self, shadow: ShadowStore, process: str, fleet: FleetName) -> Fleet:
         """Return a fleet as it is in force in a process, which may read a newer one later."""
         runs = self._fleets_run.get(process.partition(".")[0], {})
