@@ -208,6 +208,25 @@ async def test_a_box_is_switched_off_and_on_where_a_person_asks_for_that() -> No
     assert scene.calls() == [HOST_OFF, HOST_ON]
 
 
+@pytest.mark.parametrize(("boots", "hangs"), [(5 * MIN, False), (5 * HOUR, True)])
+async def test_a_box_that_boots_slowly_is_switched_off_and_on_once(
+    boots: timedelta, *, hangs: bool
+) -> None:
+    """Seed 234003718 of metal: still booting, it went off as any that nobody uses, and on again."""
+    scene = rack(power=PowerLimits(start=10 * MIN, least_on=3 * MIN))
+    scene.rack.switch_on(ResourceId("box-1"))
+    async with scene.running():
+        await scene.pass_by(10 * S)
+        scene.rack.world.pace = replace(scene.rack.world.pace, boot=boots)
+        await put(scene, replace(scene.blank(K.CYCLE), host=HostId("box-1")))
+        await scene.pass_by(6 * MIN)
+        assert (scene.calls(), scene.condition()) == ([HOST_OFF, HOST_ON], Condition.STARTING)
+        await scene.pass_by(20 * MIN)
+        host = await record(scene)
+        assert (scene.calls(), scene.condition()) == ([HOST_OFF, HOST_ON, HOST_OFF], OFF)
+        assert (host.power.cycle, host.health.strikes) == (None, int(hangs))
+
+
 async def test_a_box_in_quarantine_is_switched_off_and_on_once_it_is_free() -> None:
     """It was switched off at once, and went on never: again and again, while it was held on."""
     scene = rack(power=PowerLimits(stay_on=1, least_on=HOUR))

@@ -15,6 +15,7 @@ MANY, OFTEN = 40, 20
 AT_ONCE = 10
 
 PAST_FAILURES = {
+    234003718: "L1: a box that was switched off and on went off while it booted, for ever",
     138000300: "L3: who had stood still decided once more by what it knew (the judge)",
     90000388: "power: a box ran unseen, was switched off, and its least time off had passed before",
     12001126: "power: a process stood still before it sent a start; the gap was over too soon",

@@ -45,6 +45,12 @@ def goals(snapshot: AccountSnapshot, blocked: Collection[HostId] = ()) -> Idle:
     return _Goals(snapshot, limits, blocked).all() if limits is not None else NOTHING
 
 
+def comes_up(host: Host) -> bool:
+    """Tell whether a free host that is switched off and on is on again, and was not seen up yet."""
+    again = host.power.cycle is HostGoal.ON and bool(host.power.on)
+    return again and host.condition is HostCondition.FREE
+
+
 def followed(host: Host, resource: Resource) -> Host:
     """Return a free host that is switched off and on, as an observation shows how far it is."""
     if host.power.cycle is HostGoal.OFF and resource.condition in SWITCHED_OFF:
@@ -73,7 +79,8 @@ def _struck(host: Host, snapshot: AccountSnapshot) -> Host:
 
     It may never have been switched on: what came of the last command is said where that failed.
     """
-    why, strikes = "it was not seen on after it was to go on", host.health.strikes + 1
+    up = "up" if comes_up(host) else "on"
+    why, strikes = f"it was not seen {up} after it was to go on", host.health.strikes + 1
     if host.error and not host.error.startswith(why):
         why = f"{why}: {host.error}"
     struck = replace(
@@ -154,7 +161,7 @@ class _Goals:
         cycles = host.power.cycle is HostGoal.OFF and host.condition is HostCondition.FREE
         if kind is HoldKind.OFF or cycles:
             return True
-        if kind is HoldKind.ON:
+        if kind is HoldKind.ON or comes_up(host):
             return False
         least = self.limits.least_on
         since, exercised = host.power.since or now, host.power.exercised

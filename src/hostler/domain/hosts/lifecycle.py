@@ -358,7 +358,8 @@ def _aimed(
     apart = host.condition is HostCondition.QUARANTINED and snapshot.capabilities.power is not None
     goal = (None if apart else host.goal) or aims.goals.get(host.id)
     blocker = _blocker(transition, goal, snapshot)
-    pursued = idle.pursued(host, None if blocker else goal, snapshot)
+    on = HostGoal.ON if idle.comes_up(host) else goal  # it is on its way until it is seen up
+    pursued = idle.pursued(host, None if blocker else on, snapshot)
     transition = evolve(transition, host=pursued, blocker=blocker)
     late = goal is HostGoal.ON and pursued.power.begun is None
     waits = late or (host.goal is None and host.id in aims.waits)
