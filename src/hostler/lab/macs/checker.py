@@ -274,6 +274,9 @@ class MacChecker(ScalewayChecker):
         self.found(self._classes.check(macs, self._shadows(), time))
         self.found(self._doubles.check(self._shadows(), time))
 
+    def _snapshot_by(self, thing: Thing, zone: Zone) -> bool:
+        return not self._is_hidden() and super()._snapshot_by(thing, zone)
+
     def _check_shadow(self, shadow: ShadowStore, things: list[Thing], passed: float) -> None:
         super()._check_shadow(shadow, things, passed)
         alone = (m for m in shadow.living() if self.is_left_alone(shadow, m, passed))
