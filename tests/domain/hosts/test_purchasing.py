@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from hostler.domain.hosts.purchasing import Bought, buy, windows
-from hostler.domain.ids import FleetName, HostId, machine_id
+from hostler.domain.ids import FleetName, HostId, ResourceId, machine_id
 from hostler.domain.model.fleet import FleetRow, Sized
 from hostler.domain.model.hold import Hold, HoldKind
 from hostler.domain.model.host import (
@@ -20,11 +20,11 @@ from hostler.domain.model.host import (
 )
 from hostler.domain.model.machine import Machine, Offer, Protection
 from hostler.domain.model.phases import Goal, Phase
-from hostler.domain.model.resource import Condition, OwnerTag, Resource
-from hostler.domain.model.snapshot import Request, RequestKind, Snapshot
+from hostler.domain.model.resource import Condition, OrphanClass, OwnerTag, Resource
+from hostler.domain.model.snapshot import Orphan, Request, RequestKind, Snapshot
 from hostler.domain.model.transition import Transition
 from hostler.domain.policy.purchasing import Limits
-from hostler.testing.scenes.builders import ABROAD, BEGIN, OFFER, WEB
+from hostler.testing.scenes.builders import ABROAD, BEGIN, OFFER, WEB, ZONE
 from hostler.testing.scenes.fields import with_fields
 from hostler.testing.scenes.hosts import BOX, box, fleet_snapshot, on_host, record
 
@@ -72,12 +72,14 @@ def bought(
     busy: Busy = NOT_BUSY,
     sizes: tuple[Sized, ...] = (),
     paused: Paused = NEVER_PAUSED,
+    reported: tuple[OrphanClass | None, bool] = (None, False),
 ) -> Bought:
     """Return what a fleet of a size buys and gives up; it may buy up to `most` hosts.
 
     `busy` are hosts that something is done about, `sizes` what the fleet wanted in the past.
     `left` are hosts that are tied to machines which are over; `foreign` is what bears the fleet's
-    name and another installation's mark.
+    name and another installation's mark. `reported` is what the first host is told as, and whether
+    what no record explains is taken back.
     """
     snapshot: Snapshot = fleet_snapshot(machines, resources, hosts=hosts)
     snapshot = replace(
@@ -87,6 +89,19 @@ def bought(
     over = {machine_id(90 + nth): host for nth, host in enumerate(left)}
     snapshot = replace(snapshot, bindings={**snapshot.bindings, **over}, foreign=foreign)
     snapshot = replace(snapshot, moving_hosts=frozenset(busy.moving), requests=busy.requests)
+    snapshot = replace(snapshot, fleet=replace(snapshot.fleet, reclaim=reported[1]))
+    if reported[0] is not None:
+        about = ResourceId(hosts[0].id)
+        orphan = Orphan(
+            resource=about,
+            kind="host",
+            zone=ZONE,
+            fleet=WEB,
+            cls=reported[0],
+            first=BEGIN,
+            last=BEGIN,
+        )
+        snapshot = replace(snapshot, orphans=(orphan,))
     transitions = tuple(
         Transition(before=machine, machine=machine, resources=()) for machine in machines
     )
@@ -210,6 +225,29 @@ def test_a_host_that_bears_the_name_of_another_hosts_machine_is_no_supply_and_le
     assert many(bought(1, copied, resources=(box("claimed"),), most=1)) == 0
     coming = replace(copied, goal=HostGoal.CLEAN)
     assert many(bought(1, coming, resources=(box("claimed"),))) == 0, "a machine just left it"
+
+
+@pytest.mark.parametrize(
+    ("cls", "reclaim", "orders"),
+    [
+        (OrphanClass.LOCKED, True, 1),  # in error it is not taken back
+        (OrphanClass.LOCKED, False, 1),
+        (OrphanClass.UNRECORDED, False, 1),
+        (OrphanClass.UNRECORDED, True, 0),
+        (None, False, 0),  # it is not told yet
+    ],
+)
+@pytest.mark.parametrize("left", [5 * HOUR, -HOUR])
+def test_a_host_whose_machines_record_was_removed_is_no_supply_until_it_is_taken_back(
+    cls: OrphanClass | None, *, reclaim: bool, orders: int, left: timedelta
+) -> None:
+    """Seed 127000261 of Macs: no machine could have it, and none was ordered in its place."""
+    stranded = ordered(left=left, condition=HostCondition.ALLOCATED)
+    host = box("claimed", Condition.FAILED)
+    found = bought(
+        1, stranded, resources=(host,), left=(BOX,), reported=(cls, reclaim), sizes=DAILY
+    )
+    assert (many(found), given_up(found)) == (orders, [])
 
 
 def test_a_host_that_a_person_put_into_the_pool_stays_and_counts_as_one_that_was_bought() -> None:

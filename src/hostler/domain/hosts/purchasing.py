@@ -24,11 +24,12 @@ from hostler.domain.model.host import (
     HostGoal,
     HostOrigin,
     ReleasePolicy,
+    host_of,
     may_come_back,
 )
 from hostler.domain.model.machine import CallState, Deletion, Offer
 from hostler.domain.model.phases import Goal, Phase, Reason
-from hostler.domain.model.resource import Condition, Resource, Stage
+from hostler.domain.model.resource import Condition, OrphanClass, Resource, Stage
 from hostler.domain.model.snapshot import Snapshot
 from hostler.domain.model.transition import Transition
 from hostler.domain.observation.blockers import paused, world_is_right
@@ -252,8 +253,14 @@ def _called_back(snapshot: Snapshot) -> Iterator[datetime]:
 def _leased(transitions: tuple[Transition, ...], snapshot: Snapshot) -> Iterator[Leased]:
     """Yield the hosts that this fleet ordered and may give up, with since when each is free.
 
-    What a person reserved, or works on, is as good as used until that ends.
+    What a person reserved, or works on, is as good as used until that ends; so is what bears the
+    name of a machine that no record knows, and is told until a person takes it back.
     """
+    reported = {
+        host_of(orphan.resource)
+        for orphan in snapshot.orphans
+        if orphan.cls is OrphanClass.LOCKED or not snapshot.fleet.reclaim
+    }
     holders = {
         transition.machine.host: transition for transition in transitions if transition.machine.host
     }
@@ -267,7 +274,8 @@ def _leased(transitions: tuple[Transition, ...], snapshot: Snapshot) -> Iterator
         paid_until = host.purchase.paid_until or host.purchase.delivered + _paid_period(snapshot)
         transition = holders.get(host.id)
         free = _free_from(host, snapshot) if transition is None else _rests_from(transition)
-        free = None if host.is_barred(snapshot.now) else free
+        stranded = host.condition is HostCondition.ALLOCATED and host.id in reported
+        free = None if host.is_barred(snapshot.now) or stranded else free
         yield Leased(
             id=host.id,
             delivered=host.purchase.delivered,
