@@ -20,6 +20,7 @@ from hostler.domain.model.calls import Call, Shows
 from hostler.domain.model.commands import Event
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
+from hostler.domain.model.resource import Condition
 from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.lab.power.checker import PowerChecker
 from hostler.testing.invariants import Violation
@@ -59,6 +60,12 @@ class ObjectsChecker(PowerChecker):
     def stays_on(self, box: HostId) -> bool:
         """Tell whether a box's Node may never be ended."""
         return self.nodes is not None and self.nodes.guards(box)
+
+    def _may_be_chosen(self, box: HostId) -> bool:
+        """Tell whether a box may be chosen; one that is on stays so while no Node is known."""
+        on = self.truth.condition(box) is Condition.UP
+        unsure = on and self.nodes is not None and not self.nodes.are_known
+        return not unsure and super()._may_be_chosen(box)
 
     def look_at_nodes(self) -> None:
         """Check how Nodes stand now, where machines are some."""

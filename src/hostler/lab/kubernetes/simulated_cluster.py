@@ -33,8 +33,8 @@ class Witness(Protocol):
         """See a call that is about to arrive, if it does."""
         ...
 
-    def after(self, request: HttpRequest) -> None:
-        """See what it did."""
+    def after(self, request: HttpRequest, reply: Reply) -> None:
+        """See what it did, and what its client gets of that."""
         ...
 
 
@@ -65,7 +65,7 @@ class _Gateway(Gateway):
             self.witness.before(request)
         reply = super().handle(request)
         if self.witness is not None:
-            self.witness.after(request)
+            self.witness.after(request, reply)
         if not _OF_LEASES.isdisjoint(request.path.split("/")[-2:]):
             self._apart += self.server.cluster.storage.revision - before
             self.writes = writes

@@ -14,6 +14,7 @@ probed    where Nodes are probed, no machine gets ready before its kubelet speak
 from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from math import inf
 
 from hostler.domain.ids import HostId, MachineId
 from hostler.domain.model.machine import Machine
@@ -22,7 +23,8 @@ from hostler.domain.model.resource import Condition
 from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.lab.kubernetes.simulated_cluster import Raw
 from hostler.lab.metal.ground_truth import MetalTruth
-from hostler.ports.http import HttpRequest
+from hostler.ports.http import HttpRequest, Response
+from hostler.simulators.kubernetes.gateway import Reply
 
 from .api import BUDGETS, ClusterApi, is_ending, is_true, name_of
 from .kubelets import Kubelets
@@ -44,6 +46,9 @@ _STOOD = 310.0
 """So long a process may stand still between a decision and its save."""
 _STOPS = ("paused", "suspended")
 _ENDS = frozenset({Phase.DRAINING, Phase.STOPPING, Phase.FAILED})
+_KNOWN = 120.0
+"""So long after Nodes were listed to an engine those that lead know of them."""
+_FINE = 200
 _WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
 Wrong = Callable[[str, str, str], None]
@@ -80,6 +85,7 @@ class NodesJudge:
     _healthy: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
     _guarded: set[MachineId] = field(default_factory=set[MachineId])
     _was_ready: set[MachineId] = field(default_factory=set[MachineId])
+    _listed: float = -inf
 
     # ------------------------------------------------------------ what is recorded
 
@@ -117,6 +123,11 @@ class NodesJudge:
         if heard < seconds(machine.created) - _CLOCKS:
             text = f"{machine.id} is ready, and the kubelet of {machine.host} spoke at {heard:.0f}"
             self.wrong("probed", text, machine.id)
+
+    @property
+    def are_listed(self) -> bool:
+        """Whether Nodes were listed to an engine lately: else a new one may know of none."""
+        return self.truth.now - self._listed <= _KNOWN
 
     # ------------------------------------------------------------ what is switched
 
@@ -184,8 +195,11 @@ class NodesJudge:
         if kind == "pods":
             self._pod(name, request)
 
-    def after(self, request: HttpRequest) -> None:
-        """Judge what a call of ours did to budgets."""
+    def after(self, request: HttpRequest, reply: Reply) -> None:
+        """Judge what a call of ours did to budgets; note when Nodes were listed to an engine."""
+        answered = isinstance(reply.answer, Response) and reply.answer.status == _FINE
+        if request.method == "GET" and _subject(request) == ("nodes", "") and answered:
+            self._listed = self.truth.now
         if request.method not in _WRITES or _subject(request)[0] not in {"nodes", "pods"}:
             return
         for name, (healthy, needed) in self._counts().items():

@@ -76,6 +76,11 @@ class NodesWorld:
         return box == self._kubelets.guarded
 
     @property
+    def are_known(self) -> bool:
+        """Whether Nodes were listed to an engine lately."""
+        return self._judge is not None and self._judge.are_listed
+
+    @property
     def own_node(self) -> str:
         """The name of the Node on which the process runs; empty where it runs elsewhere."""
         return self._kubelets.own_node
