@@ -123,6 +123,20 @@ def test_what_switched_a_box_off_is_over_once_it_is_off(
     assert kinds == {HOST_ON} | ({shut.kind} if stays else set())
 
 
+@pytest.mark.parametrize(("seen", "strikes"), [(899 * S, 0), (900 * S, 1)])
+def test_one_that_nobody_saw_since_it_was_to_be_on_has_no_strike_for_that(
+    seen: timedelta, strikes: int
+) -> None:
+    """No listing came through: it may have been on all the while."""
+    power = HostPower(on=False, since=BEGIN - HOUR, begun=BEGIN)
+    host = replace(off(FIRST, HoldKind.ON), power=power)
+    late = replace(host, hold=Hold(kind=HoldKind.ON, until=BEGIN + 9 * HOUR, actor="ann"))
+    boxes = [box("pool", Condition.OFF, FIRST)]
+    snapshot = account_snapshot(boxes, [late], observed=BEGIN + seen, now=BEGIN + HOUR)
+    (found,) = decide_hosts(replace(snapshot, capabilities=metal(power=PowerLimits())))
+    assert found.host.health.strikes == strikes
+
+
 def test_one_that_did_not_go_on_is_left_alone_for_a_while() -> None:
     wanted = PowerLimits(stay_on=1)
     host, now = off(FIRST), BEGIN

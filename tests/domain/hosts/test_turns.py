@@ -277,7 +277,11 @@ def dark(number: int, commanded: float | None, *, since: float = 0.0) -> Machine
 
 
 def turn_of(
-    machine: Machine, *others: Machine, now: float, listed: Condition = Condition.OFF
+    machine: Machine,
+    *others: Machine,
+    now: float,
+    listed: Condition = Condition.OFF,
+    limits: PowerLimits = GAP,
 ) -> datetime | None:
     """Return until when a machine waits that is to be told now; None where it is its turn.
 
@@ -287,7 +291,8 @@ def turn_of(
     boxes = [(one.host, Condition.OFF if one is machine else listed) for one in machines]
     seen = [box("pool", condition, host) for host, condition in boxes if host is not None]
     snapshot = fleet_snapshot(machines, seen, now=BEGIN + timedelta(seconds=now))
-    snapshot = replace(snapshot, capabilities=metal(power=GAP))
+    fleet = replace(FLEET, timers=replace(FLEET.timers, start=timedelta(minutes=15)))
+    snapshot = replace(snapshot, capabilities=metal(power=limits), fleet=fleet)
     transitions = (started(machine), *(replace(started(one), starts=False) for one in others))
     first, *_ = turns.spaced(transitions, snapshot)
     return None if first.starts else first.next.at
@@ -331,13 +336,43 @@ def test_who_was_not_told_yet_waits_for_one_that_is_due_and_not_for_ever(
 
 def test_of_two_that_stay_dark_the_one_that_was_told_longest_ago_goes_first() -> None:
     """However old their machines are: the oldest took every turn."""
-    old, young = dark(1, 30, since=-900), dark(2, 0)
+    old, young = dark(1, 30, since=-300), dark(2, 0)
     assert turn_of(young, old, now=120) is None
     assert turn_of(old, young, now=120) == BEGIN + 150 * S
     assert turn_of(replace(old, asked=()), young, now=120) is None, "passed over, after two gaps"
     up = replace(dark(3, 110), phase=Phase.READY)
     assert turn_of(young, old, up, now=150) is None, "both are due"
     assert turn_of(old, young, up, now=150) == BEGIN + 170 * S
+
+
+@pytest.mark.parametrize(("others", "waits"), [(12, 390), (13, 420), (14, 450), (30, 450)])
+def test_one_that_stays_dark_is_told_twice_in_the_time_of_a_start_however_many_do(
+    others: int, waits: float
+) -> None:
+    """Its second command came after its bound: that was a strike of a healthy box."""
+    rest = [dark(number, 1) for number in range(2, others + 2)]
+    limits = PowerLimits(start_gap=15 * S, start=timedelta(hours=1))
+    assert turn_of(dark(1, 0), *rest, now=waits - 1, limits=limits) == BEGIN + waits * S
+    assert turn_of(dark(1, 0), *rest, now=waits, limits=limits) is None
+
+
+def test_one_that_starts_for_longer_than_a_start_may_take_is_waited_for_by_nobody() -> None:
+    """A person protects its machine, so that nothing ends it."""
+    stuck, mine = dark(2, 0, since=-7200), dark(1, 0)
+    assert turn_of(mine, stuck, now=60) is None
+    up = replace(dark(3, 50), phase=Phase.READY)
+    assert turn_of(dark(1, None), stuck, up, now=80) is None
+    assert turn_of(stuck, now=59) == BEGIN + 60 * S, "it waits as others do"
+    host = idle(1, 0, 0)
+    boxes = [box("pool", Condition.OFF, HostId(f"host-{number}")) for number in (1, 2)]
+    account = account_snapshot(
+        boxes,
+        [host],
+        now=BEGIN + 60 * S,
+        machines={stuck.id: stuck},
+        capabilities=metal(power=GAP),
+    )
+    assert turns.is_turn(host, account)
 
 
 @pytest.mark.parametrize("commanded", [(0, 30), (30, 0)])

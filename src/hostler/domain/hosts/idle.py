@@ -69,7 +69,9 @@ def pursued(host: Host, goal: HostGoal | None, snapshot: AccountSnapshot) -> Hos
         now = snapshot.now
         exercised = now if _is_due(host, limits, now) else host.power.exercised
         return replace(host, power=replace(host.power, begun=now, exercised=exercised))
-    if snapshot.now - begun < limits.start:
+    sighting = snapshot.inventory.sightings.get(ResourceId(host.id))
+    seen = snapshot.inventory.observed_at(sighting) if sighting is not None else begun
+    if seen - begun < limits.start:  # as it stood then: what nobody sees is no fault of its own
         return host
     return _struck(host, snapshot)
 

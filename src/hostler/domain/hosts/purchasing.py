@@ -29,7 +29,7 @@ from hostler.domain.model.host import (
 )
 from hostler.domain.model.machine import CallState, Deletion, Offer
 from hostler.domain.model.phases import Goal, Phase, Reason
-from hostler.domain.model.resource import Condition, OrphanClass, Resource, Stage
+from hostler.domain.model.resource import Condition, Resource, Stage
 from hostler.domain.model.snapshot import Snapshot
 from hostler.domain.model.transition import Transition
 from hostler.domain.observation.blockers import paused, world_is_right
@@ -104,7 +104,7 @@ def buy(
         keeps=keeps,
         order=OrderHosts(orders=orders) if orders else None,
         due=purchase.due,
-        limit="" if orders else _in_the_way(purchase, staying, row, snapshot),
+        limit="" if orders else _in_the_way(purchase, staying, row, transitions, snapshot),
     )
 
 
@@ -117,15 +117,37 @@ def _taken(inserts: tuple[Offer, ...], snapshot: Snapshot) -> frozenset[HostId]:
     return frozenset(found)
 
 
-def _in_the_way(purchase: Purchase, staying: int, row: FleetRow, snapshot: Snapshot) -> str:
+def _in_the_way(
+    purchase: Purchase,
+    staying: int,
+    row: FleetRow,
+    transitions: tuple[Transition, ...],
+    snapshot: Snapshot,
+) -> str:
     """Return why nothing is ordered: a limit, hosts still to go, or the last order's answer."""
     if purchase.order == 0:
-        return purchase.limit if purchase.short else ""
+        return purchase.limit if purchase.short else _stranded(transitions, snapshot)
     if purchase.order <= staying:
         return f"{staying} past the end of the paid window must go first, and cannot go yet"
     setbacks = (row.setback(offer) for offer in snapshot.fleet.offers)
     reasons = dict.fromkeys(s.why for s in setbacks if s is not None and snapshot.now < s.until)
     return "; ".join(reasons)
+
+
+def _stranded(transitions: tuple[Transition, ...], snapshot: Snapshot) -> str:
+    """Return that hosts count which were ordered, and whose machines no record knows, if any do.
+
+    None is ordered in their place: a person who adopts their machines would pay for all twice.
+    """
+    known = {transition.machine.host for transition in transitions}
+    reported = {host_of(orphan.resource) for orphan in snapshot.orphans}
+    hosts = (host.id for host in _leased(transitions, snapshot) if host.id in reported - known)
+    many = sum(snapshot.hosts[host].condition is HostCondition.ALLOCATED for host in hosts)
+    return (
+        f"{many} of machines that no record knows count until they are adopted or gone"
+        if many
+        else ""
+    )
 
 
 def _remembered(row: FleetRow, snapshot: Snapshot) -> FleetRow:
@@ -253,14 +275,8 @@ def _called_back(snapshot: Snapshot) -> Iterator[datetime]:
 def _leased(transitions: tuple[Transition, ...], snapshot: Snapshot) -> Iterator[Leased]:
     """Yield the hosts that this fleet ordered and may give up, with since when each is free.
 
-    What a person reserved, or works on, is as good as used until that ends; so is what bears the
-    name of a machine that no record knows, and is told until a person takes it back.
+    What a person reserved, or works on, is as good as used until that ends.
     """
-    reported = {
-        host_of(orphan.resource)
-        for orphan in snapshot.orphans
-        if orphan.cls is OrphanClass.LOCKED or not snapshot.fleet.reclaim
-    }
     holders = {
         transition.machine.host: transition for transition in transitions if transition.machine.host
     }
@@ -274,8 +290,7 @@ def _leased(transitions: tuple[Transition, ...], snapshot: Snapshot) -> Iterator
         paid_until = host.purchase.paid_until or host.purchase.delivered + _paid_period(snapshot)
         transition = holders.get(host.id)
         free = _free_from(host, snapshot) if transition is None else _rests_from(transition)
-        stranded = host.condition is HostCondition.ALLOCATED and host.id in reported
-        free = None if host.is_barred(snapshot.now) or stranded else free
+        free = None if host.is_barred(snapshot.now) else free
         yield Leased(
             id=host.id,
             delivered=host.purchase.delivered,

@@ -109,7 +109,9 @@ def told_again_from(machine: Machine, snapshot: Snapshot) -> datetime | None:
     None where it was not told to since its start began, or does not stay dark, or no gap lies
     between two starts.
     """
-    zone = machine.offer.zone
+    limits, zone = snapshot.capabilities.power, machine.offer.zone
+    if limits is None or not limits.start_gap:
+        return None
     line = _line_of_fleet(zone, snapshot.machines, snapshot)
     if machine.id not in line.dark:
         return None
@@ -119,22 +121,30 @@ def told_again_from(machine: Machine, snapshot: Snapshot) -> datetime | None:
 class _Line(Struct, frozen=True):
     """The hosts of a zone that were told to go on and stay dark, and when each was told last.
 
-    They are known by their machines' ids, or by their own where no machine has them.
+    They are known by their machines' ids, or by their own where no machine has them. Those of which
+    `counts` lacks the id start for longer than the `bound` of a start: they wait, and nobody waits
+    for them.
     """
 
     gap: timedelta
+    bound: timedelta
     dark: Mapping[str, datetime]
+    counts: frozenset[str]
     now: datetime
 
     @property
     def again(self) -> timedelta:
-        """How long after it was told a dark host is told again: half of all turns are others'."""
-        return 2 * self.gap * max(1, len(self.dark))
+        """How long after it was told a dark host is told again: half of all turns are others'.
+
+        But it is told twice in the time that a start may take, however many there are.
+        """
+        return max(2 * self.gap, min(2 * self.gap * len(self.counts), self.bound / 2))
 
     @property
     def due(self) -> str | None:
         """Who is to be told again now: who was told longest ago; None where that is nobody."""
-        due = [(at, one) for one, at in self.dark.items() if at + self.again <= self.now]
+        dark = ((self.dark[one], one) for one in self.counts)
+        due = [one for one in dark if one[0] + self.again <= self.now]
         return min(due)[1] if due else None
 
     def turn(self, who: str, others: Iterable[datetime]) -> datetime:
@@ -150,27 +160,28 @@ class _Line(Struct, frozen=True):
         return max(times, default=self.now)
 
 
-def _line(
-    zone: Zone,
-    machines: Iterable[Machine],
-    snapshot: Snapshot | AccountSnapshot,
-    stuck: Collection[MachineId] = (),
-) -> _Line:
-    limits = snapshot.capabilities.power or PowerLimits()
-    commanded = list[tuple[str, HostId, Iterator[datetime]]]()
+def _line(zone: Zone, machines: Iterable[Machine], snapshot: Snapshot | AccountSnapshot) -> _Line:
+    limits, now = snapshot.capabilities.power or PowerLimits(), snapshot.now
+    bound = limits.start
+    if isinstance(snapshot, Snapshot):
+        bound = min(bound, snapshot.fleet.timers.start)
+    commanded = list[tuple[str, HostId, datetime, Iterator[datetime]]]()
     for one in machines if limits.start_gap else ():
-        comes = one.offer.zone == zone and one.phase in _COMES_UP and one.id not in stuck
+        comes = one.offer.zone == zone and one.phase in _COMES_UP
         if comes and one.host is not None:
-            commanded.append((one.id, one.host, _commanded(one.asked, one.since)))
+            commanded.append((one.id, one.host, one.since, _commanded(one.asked, one.since)))
     for host in snapshot.hosts.values() if limits.start_gap else ():
-        if host.zone == zone and host.power.begun is not None:
-            commanded.append((host.id, host.id, _commanded(host.asked, host.power.begun)))
-    dark = {one: at for one, host, times in commanded if _is_off(host, snapshot) for at in times}
-    return _Line(limits.start_gap, dark, snapshot.now)
+        begun = host.power.begun
+        if host.zone == zone and begun is not None:
+            commanded.append((host.id, host.id, begun, _commanded(host.asked, begun)))
+    off = [one for one in commanded if _is_off(one[1], snapshot)]
+    dark = {one: at for one, _, _, times in off for at in times}
+    young = frozenset(one for one, _, since, _ in off if one in dark and now - since < bound)
+    return _Line(limits.start_gap, bound, dark, young, now)
 
 
 def _line_of_fleet(zone: Zone, machines: Iterable[Machine], snapshot: Snapshot) -> _Line:
-    return _line(zone, (*machines, *snapshot.neighbours), snapshot, _stuck(snapshot))
+    return _line(zone, (*machines, *snapshot.neighbours), snapshot)
 
 
 def _is_off(host: HostId, snapshot: Snapshot | AccountSnapshot) -> bool:
@@ -276,7 +287,7 @@ def _begun(
     lost its box begins when it takes another.
     """
     limits = snapshot.capabilities.power or PowerLimits()
-    line = _line(zone, machines, snapshot, stuck)
+    line = _line(zone, machines, snapshot)
     here = [machine for machine in machines if machine.offer.zone == zone]
     without = [m for m in here if m.phase is Phase.STARTING and m.host is None]
     pending = [m for m in here if m.phase is Phase.PENDING]

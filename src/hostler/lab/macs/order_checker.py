@@ -194,14 +194,23 @@ class OrderChecker(MacChecker):
         return there and cloud.stock.get(offer.type) != "no_stock"
 
     def _to_order(self, shadow: ShadowStore, fleet: Fleet) -> list[MachineId]:
-        """Return a stand-in for each host that the fleet may still order."""
+        """Return a stand-in for each host that the fleet may still order.
+
+        None is ordered in place of one whose machine's record was removed: it may be adopted.
+        """
         limits, row = self._demands.limits, shadow.rows.get(fleet.name)
         if limits is None or limits.most is None or row is None or self.faults["clock_jump"]:
             return []
         standing = self.purchases.standing(shadow.own, fleet.name)
         if not all(self._is_sold(offer) for offer in fleet.offers):
             return []
-        room = limits.most - standing
+        stranded = sum(
+            host.fleet == fleet.name
+            and host.condition is HostCondition.ALLOCATED
+            and shadow.bindings.get(host.id) not in shadow.machines
+            for host in shadow.hosts.values()
+        )
+        room = limits.most - standing - stranded
         if limits.cap is not None:
             day = max(TYPES[offer.type].price for offer in fleet.offers) * LEASE / HOUR
             room = min(room, int((limits.cap - day * len(row.orders)) / day + 1e-9))
