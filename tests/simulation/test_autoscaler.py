@@ -12,6 +12,8 @@ SIZE = Size(days=PROVIDERS[AUTOSCALER].days)
 MANY, AT_ONCE = 16, 8
 
 PAST_FAILURES = {
+    236000078: "choice: a box that booted for long was about to go off (the judge)",
+    236000348: "nodes: a machine that failed, and was to be deleted, recovered",
     11: "L1: an increase by two was refused for ever after one start had failed",
     24: "orders: the node of a machine that was lost stood in for one on its way",
     74: "L1: a taint of the machine before stayed on a node that was never off (the lab)",

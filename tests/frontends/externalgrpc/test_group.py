@@ -14,7 +14,7 @@ from hostler.domain.errors import StoreError
 from hostler.domain.model.fleet import Setback
 from hostler.domain.model.machine import Deletion, Protection
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.snapshot import Request
+from hostler.domain.model.snapshot import Request, RequestKind
 from hostler.frontends.externalgrpc.calls import State
 from hostler.frontends.externalgrpc.members import ROOM, STALE, Gathering, own_id
 from hostler.testing.scenes.builders import BEGIN, OFFER
@@ -177,6 +177,22 @@ async def test_a_deletion_twice_is_one() -> None:
     await cluster.group.delete([fake])
     assert cluster.target == 0
     assert cluster.done == 2
+
+
+@pytest.mark.parametrize("minimum", [0, 2])
+async def test_a_node_whose_machine_failed_is_deleted_though_it_is_out_of_the_target(
+    minimum: int,
+) -> None:
+    """Seed 236000348 of Cluster Autoscaler: it recovered, and ran on as if nobody had asked."""
+    cluster = Cluster(NodeTable(minimum=minimum))
+    one, _ = await cluster.with_ready(2)
+    cluster.change(one, phase=Phase.FAILED)
+    assert cluster.target == 1
+    await cluster.group.delete([cluster.node(one)])
+    await cluster.group.delete([cluster.node(one)])
+    wanted = [r for r in await cluster.store.requests() if r.kind is RequestKind.DELETE]
+    assert [request.machine for request in wanted] == [one]
+    assert cluster.target == 1
 
 
 async def test_the_minimum_is_left() -> None:

@@ -132,11 +132,15 @@ class NodeGroup:
         log.info("nodes requested", group=self.id, many=delta, machines=ids)
 
     async def delete(self, nodes: Sequence[NodeRef]) -> None:
-        """Request the deletion of the machines of these nodes: of all of them, or of none."""
+        """Request the deletion of the machines of these nodes: of all of them, or of none.
+
+        Also of those that failed and are out of the target: they may recover else.
+        """
         members = [self._member(node) for node in nodes]
-        leaving = {m.machine: m for m in members if m is not None and m.state is not State.DELETING}
-        left = self.members().target - sum(member.counts for member in leaving.values())
-        if leaving and left < self.minimum:
+        leaving = {m.machine: m for m in members if m is not None and not m.leaves}
+        many = sum(member.counts for member in leaving.values())
+        left = self.members().target - many
+        if many and left < self.minimum:
             text = f"{self.id} keeps {self.minimum} nodes at least, and would have {left}"
             raise GRPCError(Status.FAILED_PRECONDITION, text)
         self._require_unprotected(leaving)

@@ -33,8 +33,8 @@ ROOM = 1.0
 class Member(Struct, frozen=True, kw_only=True):
     """One machine, on record or only requested; `id` is its instance's, and its node's providerID.
 
-    `counts` says whether it is in the target, `came` whether it was ever ready, and `serial` is its
-    place in the order of creation.
+    `counts` says whether it is in the target, `came` whether it was ever ready, `leaves` whether
+    its deletion is asked for, and `serial` is its place in the order of creation.
     """
 
     machine: MachineId
@@ -43,6 +43,7 @@ class Member(Struct, frozen=True, kw_only=True):
     state: State
     counts: bool
     came: bool
+    leaves: bool
     serial: int
     price: float = 0.0
     trouble: Trouble | None = None
@@ -167,6 +168,7 @@ class Gathering:
             state=state,
             counts=state is not State.DELETING,
             came=machine.health.was_ready is not None,
+            leaves=deleted,
             serial=machine.serial,
             price=machine.billing.price,
             trouble=no_offer if machine.phase is Phase.PENDING and not deleted else None,
@@ -182,6 +184,7 @@ class Gathering:
             state=State.DELETING if deleted else State.CREATING,
             counts=not deleted,
             came=False,
+            leaves=deleted,
             serial=serial,
         )
 
