@@ -15,7 +15,7 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from hostler.domain.ids import HostId, MachineId
+from hostler.domain.ids import FleetName, HostId, MachineId
 from hostler.domain.model.calls import Call, Shows
 from hostler.domain.model.commands import Event
 from hostler.domain.model.machine import Machine
@@ -93,12 +93,18 @@ class ClusterChecker(ObjectsChecker):
     site: Site | None = None
     scripts: ScriptsJudge | None = None
     _since: dict[str, float]
+    _led_at: float = 0.0
 
     @property
     def since(self) -> dict[str, float]:
         """Since when each name stands where it should not stand for long."""
         self._since = getattr(self, "_since", {})
         return self._since
+
+    def led_by(self, fleet: FleetName, process: str) -> None:
+        """Note since when anybody leads: an engine that begins has its time for every object."""
+        super().led_by(fleet, process)
+        self._led_at = self.now
 
     def objects(self) -> None:
         """Check what the objects say now."""
@@ -120,7 +126,8 @@ class ClusterChecker(ObjectsChecker):
         waits = {str(one["metadata"]["uid"]) for one in items if self._waits_for_nothing(one)}
         for name in self.since.keys() - (ready - hosted) - shared - waits:
             del self.since[name]
-        for name in self._for_long(waits):
+        lately = self.now - self._led_at <= self.noticed
+        for name in self._for_long(waits) if not lately else ():
             self.wrong("waits", f"object {name} waits for bootstrap data, which is there")
         for name in self._for_long(ready - hosted):
             self.wrong("host", f"{name} is said to be ready and has no host", name)

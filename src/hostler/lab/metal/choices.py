@@ -99,7 +99,9 @@ class BoxChoices:
         """
         since = self.truth.now - self._since(record)
         least = self.limits.least_off.total_seconds()
-        stays = self.limits.stay_on or since < self.limits.least_on.total_seconds()
+        noted = record.power.since if record.power.on else None  # from its start on, not from up
+        on_for = (self.truth.now - (noted - BEGINNING).total_seconds()) if noted else since
+        stays = self.limits.stay_on or on_for < self.limits.least_on.total_seconds()
         match self.truth.condition(record.id):
             case Condition.UP:
                 return since > self.settled and bool(stays)
