@@ -15,7 +15,6 @@ MANY, OFTEN = 40, 20
 AT_ONCE = 10
 
 PAST_FAILURES = {
-    234003718: "L1: a box that was switched off and on went off while it booted, for ever",
     138000300: "L3: who had stood still decided once more by what it knew (the judge)",
     90000388: "power: a box ran unseen, was switched off, and its least time off had passed before",
     12001126: "power: a process stood still before it sent a start; the gap was over too soon",
@@ -49,6 +48,7 @@ PAST_FAILURES = {
 """Seeds of failures that were found and mended, and what each found."""
 
 FAILURES_OF_NEWER_DICE = {
+    234003718: "L1: a box that was switched off and on went off while it booted, for ever",
     204001113: "L2: a protected machine that was to end stayed in standby while its box was on",
     129000164: "wear: who took over counted a start by what it had seen in its last reign",
     129000430: "wear: the same",
