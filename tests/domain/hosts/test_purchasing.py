@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from hostler.domain.hosts.purchasing import Bought, buy, windows
-from hostler.domain.ids import FleetName, HostId, ResourceId, machine_id
+from hostler.domain.ids import FleetName, HostId, machine_id
 from hostler.domain.model.fleet import FleetRow, Sized
 from hostler.domain.model.hold import Hold, HoldKind
 from hostler.domain.model.host import (
@@ -20,11 +20,12 @@ from hostler.domain.model.host import (
 )
 from hostler.domain.model.machine import Machine, Offer, Protection
 from hostler.domain.model.phases import Goal, Phase
-from hostler.domain.model.resource import Condition, OrphanClass, OwnerTag, Resource
-from hostler.domain.model.snapshot import Orphan, Request, RequestKind, Snapshot
+from hostler.domain.model.resource import Condition, OwnerTag, Resource
+from hostler.domain.model.snapshot import Request, RequestKind, Snapshot
 from hostler.domain.model.transition import Transition
 from hostler.domain.policy.purchasing import Limits
-from hostler.testing.scenes.builders import ABROAD, BEGIN, OFFER, WEB, ZONE
+from hostler.testing.conformance.store.records import orphan
+from hostler.testing.scenes.builders import ABROAD, BEGIN, OFFER, WEB
 from hostler.testing.scenes.fields import with_fields
 from hostler.testing.scenes.hosts import BOX, box, fleet_snapshot, on_host, record
 
@@ -90,16 +91,7 @@ def bought(
     snapshot = replace(snapshot, bindings={**snapshot.bindings, **over}, foreign=foreign)
     snapshot = replace(snapshot, moving_hosts=frozenset(busy.moving), requests=busy.requests)
     if is_reported:
-        orphan = Orphan(
-            resource=ResourceId(hosts[0].id),
-            kind="host",
-            zone=ZONE,
-            fleet=WEB,
-            cls=OrphanClass.LOCKED,
-            first=BEGIN,
-            last=BEGIN,
-        )
-        snapshot = replace(snapshot, orphans=(orphan,))
+        snapshot = replace(snapshot, orphans=(orphan(hosts[0].id),))
     transitions = tuple(
         Transition(before=machine, machine=machine, resources=()) for machine in machines
     )
@@ -237,7 +229,7 @@ def test_nothing_is_ordered_in_place_of_a_host_whose_machines_record_was_removed
         1, stranded, resources=(host,), left=(BOX,), is_reported=is_reported, sizes=DAILY
     )
     assert (many(found), given_up(found)) == (0, [])
-    text = "1 of machines that no record knows count until they are adopted or gone"
+    text = "bought before, of machines that no record knows: 1"
     assert found.limit == (text if is_reported else "")
 
 

@@ -39,9 +39,8 @@ def free_hosts(account: AccountSnapshot, fleet: Fleet, fits: Fits) -> tuple[Free
             continue
         offer = next((o for o in fleet.offers if not fits(o, resource)), None)
         record = account.hosts.get(HostId(resource.id))
-        observed_at = inventory.observed_at(sighting)
-        settled = record is None or _is_settled(record, resource, observed_at, capabilities)
-        if offer is not None and settled and _may_be_taken(record, resource, capabilities, now):
+        waits = record is not None and _delay(record, sighting, account)
+        if offer is not None and not waits and _may_be_taken(record, resource, capabilities, now):
             clean = record is not None and is_clean(record, resource, capabilities)
             rank = power.rank(record, resource, capabilities.power)
             free = Free(resource=resource, offer=offer, record=record, clean=clean, rank=rank)
@@ -50,6 +49,20 @@ def free_hosts(account: AccountSnapshot, fleet: Fleet, fits: Fits) -> tuple[Free
     return tuple(
         sorted(found, key=lambda free: (preference(free), places[free.offer], free.resource.id))
     )
+
+
+def _delay(record: Host, sighting: Sighting, known: AccountSnapshot | Snapshot) -> str:
+    """Return why a host cannot be taken yet that could be, in a word; empty where it can."""
+    resource, capabilities = sighting.resource, known.capabilities
+    if not power.may_start(record, resource, capabilities.power, known.now):
+        return "off for too short a time"
+    if record.power.cycle is not None:
+        return "to be switched off and on"
+    unsure = any(asked.call_state is CallState.OPEN for asked in record.asked)
+    observed_at = known.inventory.observed_at(sighting)
+    if unsure or not _is_settled(record, resource, observed_at, capabilities):
+        return "asked just now"
+    return ""
 
 
 def _is_settled(
@@ -93,7 +106,7 @@ def is_clean(record: Host, resource: Resource, capabilities: Capabilities) -> bo
 def _may_be_taken(
     record: Host | None, resource: Resource, capabilities: Capabilities, now: datetime
 ) -> bool:
-    """Tell whether a machine may take a host now, for all that its record says.
+    """Tell whether a machine may take a host, for all that its record says, but for a delay.
 
     What no claim wipes must be free. Without a record it must be where its owner put it: a name of
     ours is a slip then, or its record is lost, and the orphan report tells it.
@@ -105,19 +118,11 @@ def _may_be_taken(
         record.condition is not HostCondition.FREE or not _is_whole(record, resource)
     ):
         return False
-    if not power.may_start(record, resource, capabilities.power, now):
-        return False
-    if _is_somebodys(record, now) or holds.was_had(record, now, capabilities):
+    if record.is_barred(now) or holds.was_had(record, now, capabilities):
         return False
     if _is_about_to_be_wiped(record, resource):
         return False
-    unsure = any(asked.call_state is CallState.OPEN for asked in record.asked)
-    return record.condition in _TAKEABLE and not unsure and not record.quarantined(now)
-
-
-def _is_somebodys(record: Host, now: datetime) -> bool:
-    """Tell whether a person wants something of a host that bars machines, or switches it now."""
-    return record.is_barred(now) or record.power.cycle is not None
+    return record.condition in _TAKEABLE and not record.quarantined(now)
 
 
 def _is_about_to_be_wiped(record: Host, resource: Resource) -> bool:
@@ -177,22 +182,6 @@ def _stands(resource: Resource, record: Host | None, now: datetime, stays_on: st
     return f"{record.condition} unfit" if ill else str(record.condition)
 
 
-def _waits(sighting: Sighting, snapshot: Snapshot) -> str:
-    """Return how a free host stands whose power is ours: it may have to stay as it is for now."""
-    limits, resource = snapshot.capabilities.power, sighting.resource
-    record = snapshot.hosts.get(HostId(resource.id))
-    free = str(HostCondition.FREE)
-    if limits is None or record is None:
-        return free
-    if not power.may_start(record, resource, limits, snapshot.now):
-        return "off for too short a time"
-    if record.power.cycle is not None:
-        return "to be switched off and on"
-    at, delay = snapshot.inventory.observed_at(sighting), snapshot.capabilities.consistency_delay
-    unsure = any(asked.call_state is CallState.OPEN for asked in record.asked)
-    return "asked just now" if unsure or not power.is_settled(record, at, delay) else free
-
-
 def none_free(snapshot: Snapshot) -> str:
     """Return why no host can be taken, in a sentence that begins with its reason's name."""
     counts, reasons = dict[str, int](), dict[str, None]()
@@ -202,8 +191,10 @@ def none_free(snapshot: Snapshot) -> str:
             id_ = HostId(resource.id)
             off = resource.condition in SWITCHED_OFF
             stays_on = "" if off else why_on(snapshot.guarded, id_)
-            word = _stands(resource, snapshot.hosts.get(id_), snapshot.now, stays_on)
-            word = _waits(sighting, snapshot) if word == HostCondition.FREE else word
+            record = snapshot.hosts.get(id_)
+            word = _stands(resource, record, snapshot.now, stays_on)
+            if record is not None and word == HostCondition.FREE:
+                word = _delay(record, sighting, snapshot) or word
             reasons |= {stays_on: None} if stays_on else {}
             counts[word] = counts.get(word, 0) + 1
     summary = (

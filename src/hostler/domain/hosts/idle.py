@@ -45,6 +45,11 @@ def goals(snapshot: AccountSnapshot, blocked: Collection[HostId] = ()) -> Idle:
     return _Goals(snapshot, limits, blocked).all() if limits is not None else NOTHING
 
 
+def course(host: Host, goal: HostGoal | None) -> HostGoal | None:
+    """Return what a host is on its way to: one that is cycled is on its way until it is seen up."""
+    return HostGoal.ON if comes_up(host) else goal
+
+
 def comes_up(host: Host) -> bool:
     """Tell whether a free host that is switched off and on is on again, and was not seen up yet."""
     again = host.power.cycle is HostGoal.ON and bool(host.power.on)

@@ -358,8 +358,7 @@ def _aimed(
     apart = host.condition is HostCondition.QUARANTINED and snapshot.capabilities.power is not None
     goal = (None if apart else host.goal) or aims.goals.get(host.id)
     blocker = _blocker(transition, goal, snapshot)
-    on = HostGoal.ON if idle.comes_up(host) else goal  # it is on its way until it is seen up
-    pursued = idle.pursued(host, None if blocker else on, snapshot)
+    pursued = idle.pursued(host, idle.course(host, goal) if not blocker else None, snapshot)
     transition = evolve(transition, host=pursued, blocker=blocker)
     late = goal is HostGoal.ON and pursued.power.begun is None
     waits = late or (host.goal is None and host.id in aims.waits)

@@ -143,11 +143,7 @@ def _stranded(transitions: tuple[Transition, ...], snapshot: Snapshot) -> str:
     reported = {host_of(orphan.resource) for orphan in snapshot.orphans}
     hosts = (host.id for host in _leased(transitions, snapshot) if host.id in reported - known)
     many = sum(snapshot.hosts[host].condition is HostCondition.ALLOCATED for host in hosts)
-    return (
-        f"{many} of machines that no record knows count until they are adopted or gone"
-        if many
-        else ""
-    )
+    return f"bought before, of machines that no record knows: {many}" if many else ""
 
 
 def _remembered(row: FleetRow, snapshot: Snapshot) -> FleetRow:

@@ -1,8 +1,8 @@
 """Turns: how many hosts may start together, and whose turn is it to be told to go on?
 
-Between two starts lies a gap. Who was told and stays dark is told again after two gaps, twice as
-many for each other one that stays dark: no dark host keeps others from starting, and no others keep
-it dark whose command was lost.
+Between two starts lies a gap. Who was told and stays dark is told again after two gaps, and two
+more for each other one that stays dark, but twice in the time that a start may take: no dark host
+keeps others from starting, and no others keep one dark whose command was lost.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -12,17 +12,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hostler.domain.ids import HostId, MachineId, ResourceId, Zone
-from hostler.domain.model.calls import Shows
 from hostler.domain.model.capabilities import PowerLimits
 from hostler.domain.model.host import Free, Host
-from hostler.domain.model.machine import Asked, CallState, Machine
+from hostler.domain.model.machine import Asked, Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import SWITCHED_OFF, Condition
 from hostler.domain.model.snapshot import AccountSnapshot, Snapshot
 from hostler.domain.model.transition import Transition, wait
 
-_NEVER_ON = frozenset({Phase.PENDING, Phase.STOPPING, Phase.FAILED, Phase.DELETED})
-"""The phases in which no machine's host is switched on."""
+from . import starts
 
 _COMES_UP = frozenset({Phase.STARTING, Phase.STANDBY})
 """The phases in which a machine's host is told again to go on, while it stays dark."""
@@ -69,10 +67,10 @@ def is_turn(host: Host, snapshot: AccountSnapshot) -> bool:
     """
     others = (one for one in snapshot.hosts.values() if one.id != host.id and one.zone == host.zone)
     machines = [one for one in snapshot.machines.values() if one.offer.zone == host.zone]
-    if any(_is_being_started(one, snapshot) for one in machines):
+    if any(starts.is_under_way(one, snapshot) for one in machines):
         return False
-    times = [at for one in others for at in _starts_of(one, snapshot)]
-    times += [at for one in machines for at in _starts(one, snapshot)]
+    times = [at for one in others for at in starts.of_host(one, snapshot)]
+    times += [at for one in machines for at in starts.of_machine(one, snapshot)]
     return _line(host.zone, machines, snapshot).turn(host.id, times) <= snapshot.now
 
 
@@ -87,7 +85,7 @@ def spaced(transitions: tuple[Transition, ...], snapshot: Snapshot) -> tuple[Tra
         return transitions
     machines = [one.machine for one in transitions]
     zones = _zones(snapshot) | {machine.offer.zone for machine in machines}
-    started = {zone: list(_started(zone, machines, snapshot)) for zone in zones}
+    started = {zone: list(starts.in_zone(zone, machines, snapshot)) for zone in zones}
     lines = {zone: _line_of_fleet(zone, machines, snapshot) for zone in zones}
     for place in sorted(range(len(changed)), key=lambda place: _order(changed[place].machine)):
         machine = changed[place].machine
@@ -115,7 +113,9 @@ def told_again_from(machine: Machine, snapshot: Snapshot) -> datetime | None:
     line = _line_of_fleet(zone, snapshot.machines, snapshot)
     if machine.id not in line.dark:
         return None
-    return line.turn(machine.id, _others(machine, _started(zone, snapshot.machines, snapshot)))
+    return line.turn(
+        machine.id, _others(machine, starts.in_zone(zone, snapshot.machines, snapshot))
+    )
 
 
 class _Line(Struct, frozen=True):
@@ -161,23 +161,35 @@ class _Line(Struct, frozen=True):
 
 
 def _line(zone: Zone, machines: Iterable[Machine], snapshot: Snapshot | AccountSnapshot) -> _Line:
+    """Return who was told to go on in a zone, and stays dark; `machines` are all that share it."""
     limits, now = snapshot.capabilities.power or PowerLimits(), snapshot.now
     bound = limits.start
     if isinstance(snapshot, Snapshot):
         bound = min(bound, snapshot.fleet.timers.start)
-    commanded = list[tuple[str, HostId, datetime, Iterator[datetime]]]()
-    for one in machines if limits.start_gap else ():
-        comes = one.offer.zone == zone and one.phase in _COMES_UP
-        if comes and one.host is not None:
-            commanded.append((one.id, one.host, one.since, _commanded(one.asked, one.since)))
-    for host in snapshot.hosts.values() if limits.start_gap else ():
-        begun = host.power.begun
-        if host.zone == zone and begun is not None:
-            commanded.append((host.id, host.id, begun, _commanded(host.asked, begun)))
-    off = [one for one in commanded if _is_off(one[1], snapshot)]
-    dark = {one: at for one, _, _, times in off for at in times}
-    young = frozenset(one for one, _, since, _ in off if one in dark and now - since < bound)
-    return _Line(limits.start_gap, bound, dark, young, now)
+    dark, counts = dict[str, datetime](), set[str]()
+    for who, host, since, asked in _on_their_way(zone, machines, snapshot):
+        commanded = max(starts.commanded(asked, since), default=None)
+        if commanded is None or not _is_off(host, snapshot):
+            continue
+        dark[who] = commanded
+        if now - since < bound:
+            counts.add(who)
+    return _Line(limits.start_gap, bound, dark, frozenset(counts), now)
+
+
+def _on_their_way(
+    zone: Zone, machines: Iterable[Machine], snapshot: Snapshot | AccountSnapshot
+) -> Iterator[tuple[str, HostId, datetime, tuple[Asked, ...]]]:
+    """Yield who is to go on: by whose id, which host, since when, and what was asked of it."""
+    limits = snapshot.capabilities.power
+    if limits is None or not limits.start_gap:
+        return
+    for one in machines:
+        if one.offer.zone == zone and one.phase in _COMES_UP and one.host is not None:
+            yield one.id, one.host, one.since, one.asked
+    for host in snapshot.hosts.values():
+        if host.zone == zone and host.power.begun is not None:
+            yield host.id, host.id, host.power.begun, host.asked
 
 
 def _line_of_fleet(zone: Zone, machines: Iterable[Machine], snapshot: Snapshot) -> _Line:
@@ -196,77 +208,11 @@ def _stuck(snapshot: Snapshot) -> frozenset[MachineId]:
 
 
 def _order(machine: Machine) -> tuple[datetime, str]:
-    return max(_commanded(machine.asked, machine.since), default=machine.since), machine.id
+    return max(starts.commanded(machine.asked, machine.since), default=machine.since), machine.id
 
 
 def _others(machine: Machine, started: Iterable[tuple[str, datetime]]) -> Iterator[datetime]:
     return (at for id_, at in started if id_ != machine.id)
-
-
-def _started(
-    zone: Zone, machines: Iterable[Machine], snapshot: Snapshot
-) -> Iterator[tuple[str, datetime]]:
-    """Yield when a host of a zone was switched on, by machine or host; in flight is just now.
-
-    What was asked of a host before a machine took it counts as that machine's.
-    """
-    here = [machine for machine in machines if machine.offer.zone == zone]
-    beside = [machine for machine in snapshot.neighbours if machine.offer.zone == zone]
-    for machine in (*here, *beside):
-        yield from ((machine.id, at) for at in _starts(machine, snapshot))
-        if _is_being_started(machine, snapshot):
-            yield machine.id, snapshot.now
-    taken = {machine.host: machine.id for machine in (*here, *beside)}
-    for host in snapshot.hosts.values():
-        if host.zone == zone and host.id in taken:
-            yield from ((taken[host.id], at) for at in _asked_of(host))
-        elif host.zone == zone:
-            yield from ((host.id, at) for at in _starts_of(host, snapshot))
-
-
-def _is_being_started(machine: Machine, snapshot: Snapshot | AccountSnapshot) -> bool:
-    """Tell whether a machine's host may be being switched on just now, once more perhaps.
-
-    What is done about a machine is on its record a moment later; what is seen up is not started.
-    """
-    if machine.id not in snapshot.moving or machine.phase in _NEVER_ON:
-        return False
-    seen = snapshot.inventory.resource(ResourceId(machine.host)) if machine.host else None
-    return seen is None or seen.condition is not Condition.UP
-
-
-def _starts(machine: Machine, snapshot: Snapshot | AccountSnapshot) -> Iterator[datetime]:
-    """Yield when a machine's host may have been switched on last: now, while it is being asked.
-
-    A call may arrive long after it was recorded, where its process stood still between.
-    """
-    for one in machine.asked:
-        if one.shows is Shows.POWER:
-            under_way = one.closed is None and machine.id in snapshot.moving
-            yield snapshot.now if under_way else one.closed or one.at
-
-
-def _commanded(asked: Iterable[Asked], since: datetime) -> Iterator[datetime]:
-    """Yield when a host was told to go on since then; what refused that was told nothing."""
-    for one in asked:
-        if one.shows is Shows.POWER and one.at >= since and one.call_state is not CallState.REFUSED:
-            yield one.closed or one.at
-
-
-def _asked_of(host: Host) -> Iterator[datetime]:
-    """Yield when a host was asked to go on, for itself or for the machine that had it last."""
-    if host.power.started:
-        yield host.power.started
-    yield from (one.closed or one.at for one in host.asked if one.shows is Shows.POWER)
-
-
-def _starts_of(host: Host, snapshot: Snapshot | AccountSnapshot) -> Iterator[datetime]:
-    """Yield since when a host is seen on, and when that was asked for: by whoever had it last."""
-    yield from _asked_of(host)
-    if host.power.on and host.power.since:
-        yield host.power.since
-    if host.id in snapshot.moving_hosts and host.power.begun is not None:
-        yield snapshot.now
 
 
 def _zones(snapshot: Snapshot) -> frozenset[Zone]:
@@ -297,8 +243,8 @@ def _begun(
     mine = {machine.host for machine in starting}
     began = [snapshot.now] if waiting else []
     began += [machine.since for machine in starting]
-    began += [at for machine in here for at in _starts(machine, snapshot)]
-    began += [at for host in hosts for at in _starts_of(host, snapshot)]
+    began += [at for machine in here for at in starts.of_machine(machine, snapshot)]
+    began += [at for host in hosts for at in starts.of_host(host, snapshot)]
     began += [host.since for host in hosts if host.id in mine and host.since]
     if began and line.turn("", began) > snapshot.now:
         return limits.parallel_starts
