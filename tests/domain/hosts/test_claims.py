@@ -489,6 +489,28 @@ def test_it_is_said_why_no_host_can_be_taken() -> None:
 
 
 @pytest.mark.parametrize(
+    ("machine", "words"),
+    [
+        (on_host(Phase.PENDING, host=None), "1 free, 1 free for machines that wait"),
+        (on_host(Phase.STARTING, host=None), "1 free, 1 free for machines that wait"),
+        (on_host(Phase.STARTING), "2 free"),
+        (on_host(Phase.STOPPING, host=None), "2 free"),
+        (
+            on_host(Phase.PENDING, host=None, deletion=Deletion(actor="ann", at=BEGIN, why="")),
+            "2 free",
+        ),
+    ],
+)
+def test_what_machines_that_wait_will_take_is_said_to_be_theirs(
+    machine: Machine, words: str
+) -> None:
+    """Ten were said to be free, and none to fit: ten machines waited for their turn to start."""
+    hosts = (FREE, replace(FREE, id=OTHER))
+    snapshot = fleet_snapshot((machine,), (box(), box(host=OTHER)), hosts=hosts)
+    assert none_free(snapshot).endswith(f"(hosts: {words})")
+
+
+@pytest.mark.parametrize(
     ("off_for", "asked_for", "call_state", "cycle", "word"),
     [
         (60, 60, CallState.DONE, None, "free"),

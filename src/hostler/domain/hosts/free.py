@@ -8,8 +8,8 @@ from hostler.domain.model.capabilities import Cleaning, Ownership
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.host import AT_HOME, OTHERS, WAITING, Free, Host, HostCondition, HostGoal
 from hostler.domain.model.inventory import Sighting
-from hostler.domain.model.machine import CallState
-from hostler.domain.model.phases import Reason
+from hostler.domain.model.machine import CallState, Machine
+from hostler.domain.model.phases import Phase, Reason
 from hostler.domain.model.provider import Capabilities
 from hostler.domain.model.resource import SWITCHED_OFF, Condition, Resource, Stage
 from hostler.domain.model.snapshot import AccountSnapshot, Snapshot, why_on
@@ -182,6 +182,12 @@ def _stands(resource: Resource, record: Host | None, now: datetime, stays_on: st
     return f"{record.condition} unfit" if ill else str(record.condition)
 
 
+def _waits(machine: Machine) -> bool:
+    """Tell whether a machine that was made is to take a host: it waits for its turn, or for one."""
+    without = machine.host is None and machine.deletion is None
+    return without and machine.phase in {Phase.PENDING, Phase.STARTING}
+
+
 def none_free(snapshot: Snapshot) -> str:
     """Return why no host can be taken, in a sentence that begins with its reason's name."""
     counts, reasons = dict[str, int](), dict[str, None]()
@@ -197,6 +203,10 @@ def none_free(snapshot: Snapshot) -> str:
                 word = _delay(record, sighting, snapshot) or word
             reasons |= {stays_on: None} if stays_on else {}
             counts[word] = counts.get(word, 0) + 1
+    if taken := min(counts.get(HostCondition.FREE, 0), sum(map(_waits, snapshot.machines))):
+        counts |= {"free for machines that wait": taken}
+        counts[HostCondition.FREE] -= taken
+    counts = {word: number for word, number in counts.items() if number}
     summary = (
         ", ".join(f"{number} {word}" for word, number in sorted(counts.items())) or "none at all"
     )
