@@ -118,11 +118,16 @@ def _may_be_taken(
         record.condition is not HostCondition.FREE or not _is_whole(record, resource)
     ):
         return False
-    if record.is_barred(now) or holds.was_had(record, now, capabilities):
+    if _is_somebodys(record, capabilities, now):
         return False
     if _is_about_to_be_wiped(record, resource):
         return False
     return record.condition in _TAKEABLE and not record.quarantined(now)
+
+
+def _is_somebodys(record: Host, capabilities: Capabilities, now: datetime) -> bool:
+    """Tell whether a person wants a host so that it bars machines, or had it until just now."""
+    return record.is_barred(now) or holds.was_had(record, now, capabilities)
 
 
 def _is_about_to_be_wiped(record: Host, resource: Resource) -> bool:
