@@ -21,6 +21,7 @@ PAST_FAILURES = {
     165: "power: a machine that was bound before a crash, and waits for its box, was not counted",
     208000069: "groups: boxes were no room until they were observed after a takeover",
     208000088: "groups: the same, of an engine that stood still",
+    236001688: "orders: a box stayed dark whose machine somebody protects (the judge)",
     210000034: "orders: a machine recovered between a target and the order by it (the judge)",
     66000085: "groups: a box whose machine had just ended was no room for a moment",
     77000033: "L1: a box was set aside for the time that its machine had waited for a box",

@@ -45,7 +45,8 @@ class AutoscalerChecker(PowerChecker):
     """All checkers of one run of Cluster Autoscaler, beside those of the machines and their boxes.
 
     `saves` counts what was recorded; `owed` are the nodes that were ordered and have no record yet;
-    `asked` are the machines whose deletion was asked for, and not refused.
+    `asked` are the machines whose deletion was asked for, and not refused; `_spared` are those of
+    which it was refused as somebody protects them.
     """
 
     saves = 0
@@ -59,6 +60,7 @@ class AutoscalerChecker(PowerChecker):
         super().__init__(truth, trace, consistency_delay, scenario)
         self.asked = set[MachineId]()
         self._recovered = dict[MachineId, float]()
+        self._spared = set[MachineId]()
 
     def wrong(self, invariant: str, text: str) -> None:
         """Note that something does not hold."""
@@ -86,9 +88,10 @@ class AutoscalerChecker(PowerChecker):
         recovered = self.now - self._recovered.get(machine.id, -inf) < _READ
         if ends or recovered or machine.phase not in _COUNTS:
             return False
-        was_up = machine.health.was_ready is not None and machine.phase is Phase.READY
+        never_came = machine.health.was_ready is None
+        is_lost = machine.id in self._spared if never_came else machine.phase is Phase.READY
         down = machine.host is not None and self.truth.condition(machine.host) is not Condition.UP
-        return not (was_up and down)
+        return not (is_lost and down)
 
     def ordered(self, delta: int) -> None:
         """Note an order that was granted."""
@@ -123,8 +126,10 @@ class AutoscalerChecker(PowerChecker):
         return new
 
     def spares(self, machines: set[MachineId]) -> None:
-        """Note that the deletion of these was refused."""
+        """Note that the deletion of these was refused: in place of one protected, core orders."""
         self.asked.difference_update(machines)
+        now = BEGINNING + timedelta(seconds=self.truth.now)
+        self._spared |= {m.id for m in self._living() if m.id in machines and m.is_protected(now)}
 
     def _machine_of(self, instance: str) -> MachineId | None:
         """Return the machine that an instance is by its id: its box's, or the one that is named."""
