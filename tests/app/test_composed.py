@@ -2,7 +2,6 @@
 
 import asyncio
 import gc
-import socket
 import weakref
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -26,6 +25,7 @@ from hostler.domain.model.snapshot import Orphan
 from hostler.lab.scenes.fake import FakeScene
 from hostler.ports.store import Fence
 from hostler.queries.left_accounts import left_accounts
+from hostler.simulators.ports import free_port
 from hostler.stores.memory import MemoryStore
 from hostler.testing.scenes.builders import BEGIN, FLEET, HOME, MIN, WEB, machine
 
@@ -42,14 +42,8 @@ listen = "127.0.0.1:{port}"
 """
 
 
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port: int = free.getsockname()[1]
-        return port
-
-
 def test_a_process_is_not_ready_before_its_engine_is_composed(tmp_path: Path) -> None:
-    port = _free_port()
+    port = free_port()
     file = tmp_path / "web.toml"
     file.write_text(FILE.format(port=port))
 

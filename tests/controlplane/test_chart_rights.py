@@ -20,7 +20,8 @@ from test_cluster import conditions, until
 
 from hostler.lab.controlplane.api_server import ApiServer
 from hostler.lab.controlplane.kubectl import Kubectl
-from hostler.lab.controlplane.processes import Running, free_port, process, wait
+from hostler.lab.controlplane.processes import Running, process, wait
+from hostler.simulators.ports import free_port
 
 pytestmark = pytest.mark.timeout(1900)  # the first test may have to build the programs
 

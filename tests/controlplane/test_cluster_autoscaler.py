@@ -19,7 +19,8 @@ import pytest
 
 from hostler.lab.controlplane.api_server import ApiServer
 from hostler.lab.controlplane.kubectl import Kubectl, Refused
-from hostler.lab.controlplane.processes import free_port, process
+from hostler.lab.controlplane.processes import process
+from hostler.simulators.ports import free_port
 
 pytestmark = pytest.mark.timeout(2000)  # the first test waits for the build of the server
 

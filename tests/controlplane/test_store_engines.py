@@ -4,7 +4,6 @@ import asyncio
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -24,6 +23,7 @@ from hostler.kubernetes.contexts import Place, from_kubeconfig
 from hostler.kubernetes.session import Session
 from hostler.lab.controlplane.api_server import ApiServer
 from hostler.ports.store import Lease
+from hostler.simulators.ports import free_port
 from hostler.stores.kubernetes.definitions import definitions
 from hostler.stores.kubernetes.opening import ClusterPlace, Surroundings, open_store
 
@@ -68,9 +68,7 @@ lease_beat = "1s"
 
 @pytest.fixture
 def simulator() -> Iterator[str]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = int(probe.getsockname()[1])
+    port = free_port()
     command = [str(HOSTLER), "simulator", "scaleway", "--port", str(port), "--speed", "20"]
     url = f"http://127.0.0.1:{port}"
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:

@@ -1,7 +1,6 @@
 """What the tests of the runner's plugin share: a simulator process, a configuration, waiting."""
 
 import json
-import socket
 import subprocess
 import sys
 import urllib.request
@@ -14,6 +13,7 @@ from typing import Any
 
 from waiting import wait_until
 
+from hostler.simulators.ports import free_port
 from hostler.testing.peers.plugin_host import GoHost
 
 BIN = Path(sys.executable).parent
@@ -58,12 +58,6 @@ class Cloud:
     def _get(self, view: str) -> Any:
         with urllib.request.urlopen(f"{self.url}/_sim/{view}", timeout=10) as answer:  # noqa: S310 - loopback only
             return json.load(answer)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @contextmanager

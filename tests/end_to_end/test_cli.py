@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -16,6 +15,8 @@ from typing import Any
 
 import pytest
 from waiting import wait_until
+
+from hostler.simulators.ports import free_port
 
 HOSTLER = Path(sys.executable).parent / "hostler"
 SECRET = "5ec5ec5e-0000-4000-8000-5ec5ec5ec5ec"
@@ -54,12 +55,6 @@ rare = "500ms"
 [metrics]
 listen = "127.0.0.1:{metrics}"
 """
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("", 0))
-        return int(probe.getsockname()[1])
 
 
 def get(url: str) -> str:

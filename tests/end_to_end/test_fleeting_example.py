@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import AsyncGenerator
@@ -23,19 +22,13 @@ from hostler.frontends.fleeting.contract import CORE, State
 from hostler.frontends.fleeting.group.group import EngineGroup
 from hostler.frontends.fleeting.installation.runner_file import Runner, read_runner
 from hostler.frontends.fleeting.ssh_key import read_pair
+from hostler.simulators.ports import free_port
 from hostler.simulators.scaleway.http import Settings, SimulatorServer, serve, world_of
 from hostler.simulators.scaleway.state.inventory import NOWHERE
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "gitlab-runner" / "config.toml"
 BIN = Path(sys.executable).parent
 SPEED = 20.0
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 @pytest.fixture

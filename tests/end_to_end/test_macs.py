@@ -2,7 +2,6 @@
 
 import json
 import signal
-import socket
 import subprocess
 import sys
 import urllib.request
@@ -15,14 +14,10 @@ from typing import Any
 import pytest
 from waiting import wait_until
 
+from hostler.simulators.ports import free_port
+
 HOSTLER = Path(sys.executable).parent / "hostler"
 EXAMPLES = Path(__file__).parents[2] / "examples"
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("", 0))
-        return int(probe.getsockname()[1])
 
 
 @dataclass(frozen=True)

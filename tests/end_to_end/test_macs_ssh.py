@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import urllib.request
@@ -16,6 +15,7 @@ from typing import Any
 import pytest
 from waiting import wait_until
 
+from hostler.simulators.ports import free_port
 from hostler.testing.peers.sshd import new_key
 
 HOSTLER = Path(sys.executable).parent / "hostler"
@@ -60,12 +60,6 @@ busy_first = "300ms"
 busy_last = "500ms"
 rare = "500ms"
 """
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("", 0))
-        return int(probe.getsockname()[1])
 
 
 @dataclass

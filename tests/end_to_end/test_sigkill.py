@@ -4,7 +4,6 @@ import json
 import os
 import random
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -14,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from hostler.simulators.ports import free_port
 
 HOSTLER = Path(sys.executable).parent / "hostler"
 KILLS = 50
@@ -55,12 +56,6 @@ busy_first = "300ms"
 busy_last = "1s"
 rare = "500ms"
 """
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def get(url: str) -> Any:

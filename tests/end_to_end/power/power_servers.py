@@ -25,14 +25,6 @@ def program(name: str) -> str:
     return found
 
 
-def free_port(kind: socket.SocketKind = socket.SOCK_STREAM) -> int:
-    """Return a port of loopback that nobody has just now."""
-    with socket.socket(socket.AF_INET, kind) as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 @contextmanager
 def running(
     words: tuple[str, ...], folder: Path, environment: Mapping[str, str] | None = None

@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from msgspec.structs import replace
-from power_servers import free_port, program, running
+from power_servers import program, running
 from pyipmi import errors  # pyright: ignore[reportMissingTypeStubs] - it has types, unmarked
 
 from hostler.access.http import AiohttpTransport
@@ -29,6 +29,7 @@ from hostler.providers.power.ipmi import library
 from hostler.providers.power.ipmi import program as program_of
 from hostler.providers.power.methods.ipmi import Ipmi
 from hostler.providers.power.switch import Failed, Switch
+from hostler.simulators.ports import free_port
 from hostler.testing.conformance.power.suite import CHECKS, Check, run_check
 from hostler.testing.fakes.power import PowerFault
 

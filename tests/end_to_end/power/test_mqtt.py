@@ -13,7 +13,7 @@ from pathlib import Path
 import aiomqtt
 import msgspec
 import pytest
-from power_servers import free_port, listens, program, running
+from power_servers import listens, program, running
 
 from hostler.access.http import AiohttpTransport
 from hostler.access.shell import SshShell
@@ -21,6 +21,7 @@ from hostler.app.clock import SystemClock
 from hostler.domain.model.calls import Done, Refusal, Refused, Unknown
 from hostler.ports.power import Power, PowerAction, PowerOpening, PowerState, Turn
 from hostler.providers.power.methods.mqtt import Mqtt
+from hostler.simulators.ports import free_port
 from hostler.simulators.power import mqtt
 from hostler.simulators.power.box import FAULTS, NONSENSE, Box, Closes
 from hostler.testing.conformance.power.suite import CHECKS, Check, run_check

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from power_servers import free_port, listens, running
+from power_servers import listens, running
 
 from hostler.access.http import AiohttpTransport
 from hostler.access.shell import SshShell
@@ -20,6 +20,7 @@ from hostler.app.clock import SystemClock
 from hostler.domain.model.calls import Done
 from hostler.ports.power import Power, PowerAction, PowerOpening, PowerState, Turn
 from hostler.providers.power.methods.redfish import Redfish
+from hostler.simulators.ports import free_port
 
 sushy: Any = importlib.import_module("sushy")
 """Another client of Redfish; it has no types."""

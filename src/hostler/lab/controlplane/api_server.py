@@ -12,7 +12,9 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from msgspec import Struct
 
-from .processes import NEVER, answers, free_port, process, wait
+from hostler.simulators.ports import free_port
+
+from .processes import NEVER, answers, process, wait
 
 
 class ApiServer(Struct, frozen=True):

@@ -10,9 +10,11 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import Event
 
+from hostler.simulators.ports import free_port
+
 from .api_server import ApiServer
 from .kubectl import Kubectl, Refused
-from .processes import NEVER, free_port, process, wait
+from .processes import NEVER, process, wait
 
 STAGES = Path(__file__).parent / "stages.yaml"
 

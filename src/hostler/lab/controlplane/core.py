@@ -21,11 +21,12 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
+from hostler.simulators.ports import free_port
 from hostler.testing.peers.go_hosts import go_program
 
 from .api_server import ApiServer
 from .kubectl import Kubectl
-from .processes import NEVER, answers, free_port, process, wait
+from .processes import NEVER, answers, process, wait
 from .programs import CLUSTER_API, MODULE
 
 NAMESPACE = "capi-system"

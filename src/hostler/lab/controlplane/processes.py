@@ -1,6 +1,5 @@
 """Processes: programs of a control plane, each ended by whoever began it."""
 
-import socket
 import ssl
 import subprocess
 import urllib.request
@@ -72,13 +71,6 @@ def answers(url: str, authority: Path | None = None, token: str = "") -> bool:
             return True
     except OSError:
         return False
-
-
-def free_port() -> int:
-    """Return a port that was free just now."""
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        found: int = taken.getsockname()[1]
-        return found
 
 
 def naming(folder: Path) -> list[str]:

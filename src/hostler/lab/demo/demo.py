@@ -5,7 +5,6 @@ and the readiness probes. The simulated Scaleway listens on loopback and lives f
 """
 
 import asyncio
-import socket
 import tempfile
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -29,6 +28,7 @@ from hostler.queries.fleets import FleetStatus, fleet_status
 from hostler.queries.history import fleet_events
 from hostler.requests.fleets import scale
 from hostler.requests.recording import Author, record
+from hostler.simulators.ports import free_port
 from hostler.simulators.scaleway.http import Settings, SimulatorServer, serve, world_of
 from hostler.testing.fakes.metrics import CountingMetrics
 
@@ -208,11 +208,3 @@ def _moved(account: AccountConfig, url: str) -> AccountConfig:
     if not isinstance(account.settings, AccountTable):
         raise TypeError(type(account.settings))
     return replace(account, settings=msgspec.structs.replace(account.settings, endpoint=url))
-
-
-def free_port() -> int:
-    """Return a port that nobody listens on just now, on any loopback address."""
-    with socket.socket() as probe:
-        probe.bind(("", 0))
-        port: int = probe.getsockname()[1]
-        return port

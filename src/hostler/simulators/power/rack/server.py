@@ -1,7 +1,6 @@
 """Server: a rack on loopback: its endpoints, its systems, its control endpoint and its page."""
 
 import asyncio
-import socket
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from ipaddress import IPv4Address
@@ -10,6 +9,7 @@ from pathlib import Path
 from msgspec import Struct, field
 
 from hostler.simulators.guests import Listeners
+from hostler.simulators.ports import free_port
 
 from . import fleet_file
 from .control import control
@@ -141,11 +141,3 @@ async def _follow(listeners: Listeners, rack: Rack) -> None:
     while True:
         listeners.follow(rack.up())
         await asyncio.sleep(_TICK)
-
-
-def free_port() -> int:
-    """Return a port that nobody listens on just now, on any loopback address."""
-    with socket.socket() as probe:
-        probe.bind(("", 0))
-        port: int = probe.getsockname()[1]
-        return port
