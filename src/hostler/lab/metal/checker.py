@@ -173,6 +173,11 @@ class MetalChecker(Checker):
         """Note which boxes were listed as off, as up, or as failed."""
         self._sightings.note(observation, self.now)
 
+    def led_by(self, fleet: FleetName, process: str) -> None:
+        """Note that another engine leads, which knows what was recorded."""
+        super().led_by(fleet, process)
+        self._sightings.led()
+
     def doing(self, shadow: ShadowStore, call: Call, *, ahead: float) -> None:
         """Check a call before it is sent."""
         del ahead

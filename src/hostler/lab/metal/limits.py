@@ -86,8 +86,8 @@ class Limits:
 
         Whoever switches a box on right after we switched it off hides that it was ever off: it
         looks as if our command had been ignored, and is repeated; as does a brown-out that nobody
-        was shown, for the engine stood still. A store that was put back does not know when the box
-        was switched on.
+        was shown, for the engine stood still, or died as it was. A store that was put back does not
+        know when the box was switched on.
         """
         unknown = self.faults["clock_jump"] or self.faults[STORE_RESTORED]
         if host is None or call.slot != HOST or unknown or _is_asked_off(host):
@@ -185,7 +185,7 @@ class Limits:
         off = self.truth.last(box, Condition.OFF)
         if off is None:
             return 1e9
-        return on - off if self.sightings.last(box, Condition.OFF) >= off else 0.0
+        return on - off if self.sightings.off(box) >= off else 0.0
 
 
 def _broken(text: str, machine: MachineId | None) -> Found:

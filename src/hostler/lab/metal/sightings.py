@@ -23,12 +23,25 @@ class Sightings:
     _times: dict[Condition, _Times] = field(
         default_factory=lambda: {c: {} for c in (*_WELL, *_ILL)}
     )
+    _off: _Times = field(default_factory=dict[HostId, float])
+    _newest_off: _Times = field(default_factory=dict[HostId, float])
 
     def note(self, observation: Observation, now: float) -> None:
         """Note which boxes were listed as off, as up, as failed, or as not known."""
         for resource in observation.resources:
             if resource.slot == HOST and resource.condition in self._times:
                 self._times[resource.condition][HostId(resource.id)] = now
+        self._off |= self._newest_off
+        off = (one for one in observation.resources if one.condition is Condition.OFF)
+        self._newest_off = {HostId(one.id): now for one in off if one.slot == HOST}
+
+    def led(self) -> None:
+        """Note that an engine begins to lead: who listed last before may have died with it."""
+        self._newest_off = {}
+
+    def off(self, box: HostId) -> float:
+        """Return when an engine last listed a box as off, and went on; long ago if never."""
+        return max(self._off.get(box, -inf), self._newest_off.get(box, -inf))
 
     def last(self, box: HostId, condition: Condition) -> float:
         """Return when a box was last listed like this; long ago if never."""

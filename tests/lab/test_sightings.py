@@ -1,0 +1,40 @@
+"""What an engine listed counts as known to it, but for the last listing before its death."""
+
+from math import inf
+
+from hostler.domain.ids import HostId, ResourceId, Zone
+from hostler.domain.model.host import HOST
+from hostler.domain.model.resource import Condition, Observation, Resource
+from hostler.lab.metal.sightings import Sightings
+
+BOX = HostId("box-1")
+
+
+def listed(condition: Condition) -> Observation:
+    box = Resource(id=ResourceId(BOX), slot=HOST, zone=Zone("rack"), condition=condition)
+    return Observation(observed=(), resources=(box,))
+
+
+def test_a_box_that_was_listed_as_off_is_known_to_be() -> None:
+    sightings = Sightings()
+    assert sightings.off(BOX) == -inf
+    sightings.note(listed(Condition.OFF), 10.0)
+    assert sightings.off(BOX) == 10.0
+    sightings.note(listed(Condition.UP), 20.0)
+    assert sightings.off(BOX) == 10.0
+
+
+def test_the_last_listing_before_another_engine_leads_may_be_lost() -> None:
+    sightings = Sightings()
+    sightings.note(listed(Condition.OFF), 10.0)
+    sightings.led()
+    assert sightings.off(BOX) == -inf
+    assert sightings.last(BOX, Condition.OFF) == 10.0
+
+
+def test_a_listing_that_another_followed_is_not_lost() -> None:
+    sightings = Sightings()
+    sightings.note(listed(Condition.OFF), 10.0)
+    sightings.note(listed(Condition.OFF), 20.0)
+    sightings.led()
+    assert sightings.off(BOX) == 10.0
