@@ -40,6 +40,7 @@ class ObjectsChecker(PowerChecker):
 
     nodes: NodesWorld | None = None
     noticed: float = NOTICED
+    _led_at: float = 0.0
 
     def wrong(self, invariant: str, text: str, machine: str = "") -> None:
         """Note that something does not hold."""
@@ -61,10 +62,15 @@ class ObjectsChecker(PowerChecker):
         """Tell whether a box's Node may never be ended."""
         return self.nodes is not None and self.nodes.guards(box)
 
+    def led_by(self, fleet: FleetName, process: str) -> None:
+        """Note since when anybody leads: an engine that begins has its time for every object."""
+        super().led_by(fleet, process)
+        self._led_at = self.now
+
     def _may_be_chosen(self, box: HostId) -> bool:
         """Tell whether a box may be chosen; one that is on stays so while no Node is known."""
         on = self.truth.condition(box) is Condition.UP
-        unsure = on and self.nodes is not None and not self.nodes.are_known
+        unsure = on and self.nodes is not None and not self.nodes.are_known(self._led_at)
         return not unsure and super()._may_be_chosen(box)
 
     def look_at_nodes(self) -> None:
@@ -93,18 +99,12 @@ class ClusterChecker(ObjectsChecker):
     site: Site | None = None
     scripts: ScriptsJudge | None = None
     _since: dict[str, float]
-    _led_at: float = 0.0
 
     @property
     def since(self) -> dict[str, float]:
         """Since when each name stands where it should not stand for long."""
         self._since = getattr(self, "_since", {})
         return self._since
-
-    def led_by(self, fleet: FleetName, process: str) -> None:
-        """Note since when anybody leads: an engine that begins has its time for every object."""
-        super().led_by(fleet, process)
-        self._led_at = self.now
 
     def objects(self) -> None:
         """Check what the objects say now."""

@@ -148,6 +148,7 @@ class FleetsChecker(ObjectsChecker):
 
     def led_by(self, fleet: FleetName, process: str) -> None:
         """Note since when a process leads a fleet, whatever run of it; it has what that needs."""
+        super().led_by(fleet, process)
         name, before = process.partition(".")[0], self._led.get(fleet)
         if before is None or before[0] != name:
             self._led[fleet] = name, self.now

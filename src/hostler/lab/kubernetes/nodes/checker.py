@@ -124,10 +124,12 @@ class NodesJudge:
             text = f"{machine.id} is ready, and the kubelet of {machine.host} spoke at {heard:.0f}"
             self.wrong("probed", text, machine.id)
 
-    @property
-    def are_listed(self) -> bool:
-        """Whether Nodes were listed to an engine lately: else a new one may know of none."""
-        return self.truth.now - self._listed <= _KNOWN
+    def are_listed(self, since: float) -> bool:
+        """Tell whether Nodes were listed lately, and to an engine that leads since then.
+
+        Else one that leads may know of none.
+        """
+        return self._listed >= max(since, self.truth.now - _KNOWN)
 
     # ------------------------------------------------------------ what is switched
 

@@ -75,10 +75,9 @@ class NodesWorld:
         """Tell whether the Node of a box may never be ended."""
         return box == self._kubelets.guarded
 
-    @property
-    def are_known(self) -> bool:
-        """Whether Nodes were listed to an engine lately."""
-        return self._judge is not None and self._judge.are_listed
+    def are_known(self, since: float) -> bool:
+        """Tell whether Nodes were listed to an engine lately, and to one that leads since then."""
+        return self._judge is not None and self._judge.are_listed(since)
 
     @property
     def own_node(self) -> str:
