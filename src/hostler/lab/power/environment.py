@@ -2,7 +2,6 @@
 
 from collections.abc import Container, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import timedelta
 
 from hostler.domain.ids import HostId, InstallationId, ResourceId
@@ -55,24 +54,19 @@ def cost_of(number: int) -> float:
     return 0.01 * (1 + number % 3)
 
 
-@dataclass(slots=True)
-class SimulatedPower:
-    """The provider of one run of a process, under the eyes of the checker."""
+class SimulatedPower(PowerBoxes):
+    """The real provider in one run of a process, under the eyes of the checker."""
 
-    boxes: PowerBoxes
-    run: ProcessRun
-    environment: "PowerEnvironment"
-    unknown: dict[str, float] = field(default_factory=dict[str, float])
-
-    def __getattr__(self, name: str) -> object:
-        """Leave to the real provider what is neither observed nor called."""
-        return getattr(self.boxes, name)
+    def __init__(self, rack: Rack, run: ProcessRun, environment: "PowerEnvironment") -> None:
+        super().__init__(rack, run.clock)
+        self.run, self.environment = run, environment
+        self.unknown = dict[str, float]()
 
     async def observe(self, scopes: tuple[Scope, ...]) -> Observation:
         """Observe; whoever observed all boxes of a zone knows them."""
         truth, checker = self.environment.truth, self.environment.judge
         begun = truth.now
-        observation = await self.boxes.observe(scopes)
+        observation = await super().observe(scopes)
         for scope in (scope for scope in scopes if scope.machine is None):
             listings = checker.known_counts.listings
             listings.got(self.run.name, scope.zone, "boxes", begun, truth.now)
@@ -88,7 +82,7 @@ class SimulatedPower:
         environment = self.environment
         environment.judge.calls_at_rest.append(call.kind)
         if call.kind == RELEASE:
-            return await self.boxes.do(call)
+            return await super().do(call)
         box, now = str(host_of(call.target or ResourceId(""))), environment.truth.now
         since = self.unknown.get(box)
         if since is not None and now - since > _FRESH:
@@ -96,7 +90,7 @@ class SimulatedPower:
             environment.judge.found((Violation(invariant="power", text=text),))
         token = CALL.set(call)
         try:
-            return await self.boxes.do(call)
+            return await super().do(call)
         finally:
             CALL.reset(token)
 
@@ -143,8 +137,7 @@ class PowerEnvironment(MetalEnvironment):
             soft_wait=timedelta(minutes=2),
             patience=timedelta(seconds=8),
         )
-        provider: Provider = SimulatedPower(PowerBoxes(rack, run.clock), run, self)  # pyright: ignore[reportAssignmentType] - what it has not itself it leaves to the real one
-        return provider
+        return SimulatedPower(rack, run, self)
 
     def _box(
         self, number: int, wiring: Wiring, run: ProcessRun, reached: dict[str, Reached]
