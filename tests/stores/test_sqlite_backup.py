@@ -4,6 +4,7 @@ import shutil
 import sqlite3
 import stat
 from collections.abc import Sequence
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,8 +12,9 @@ import pytest
 
 from hostler.domain.errors import StoreDamaged, StoreError, StoreMissing
 from hostler.domain.ids import MachineId
+from hostler.stores.sqlite import backup
 from hostler.stores.sqlite.backup import back_up
-from hostler.stores.sqlite.opening import open_engine, open_reading
+from hostler.stores.sqlite.opening import open_engine, open_reading, reading_connection
 from hostler.stores.sqlite.store import SqliteStore
 from hostler.stores.sqlite.worker import Inline
 from hostler.testing.conformance.store.records import WEB, filled, machine
@@ -100,9 +102,8 @@ async def test_a_store_of_another_version_is_copied_as_it_is(tmp_path: Path) -> 
     for version in (1, 99):
         _sql(path, f"PRAGMA user_version = {version}")
         copy = back_up(path, tmp_path / f"copy-{version}.db", NOW)
-        with sqlite3.connect(copy) as connection:
+        with closing(sqlite3.connect(copy)) as connection:
             assert connection.execute("PRAGMA user_version").fetchone() == (version,)
-        connection.close()
 
 
 @pytest.mark.parametrize(
@@ -140,9 +141,26 @@ async def test_a_copy_of_a_store_that_is_damaged_inside_does_not_count(tmp_path:
     last = max(at for at in range(PAGE, len(whole), PAGE) if whole[at] == LEAF)
     whole[last + 8 : last + 10] = b"\x00\x01"  # where its first record begins
     path.write_bytes(whole)
-    with pytest.raises(StoreDamaged, match=r"web\.db is not a readable .*\(On tree page"):
+    with pytest.raises(StoreDamaged, match=r"web\.db is not a readable .*\((On tree|Tree) .*"):
         back_up(path, tmp_path / "copy.db", NOW)
     assert "copy.db" not in names(tmp_path)
+
+
+async def test_the_store_is_let_go_of_once_it_is_copied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, opened = tmp_path / "web.db", list[sqlite3.Connection]()
+    await engine(path).close()
+
+    def noted(store: Path) -> sqlite3.Connection:
+        opened.append(reading_connection(store))
+        return opened[-1]
+
+    monkeypatch.setattr(backup, "reading_connection", noted)
+    back_up(path, tmp_path / "copy.db", NOW)
+    (source,) = opened
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        source.execute("SELECT 1")
 
 
 async def test_a_place_that_cannot_be_is_named(tmp_path: Path) -> None:

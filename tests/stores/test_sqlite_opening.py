@@ -391,7 +391,9 @@ async def test_a_reader_sees_what_an_engine_writes_that_starts_after_it(tmp_path
 
 
 @pytest.mark.parametrize("call", ["open", "write"])
-def test_no_room_for_the_lock_is_told(call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+async def test_no_room_for_the_lock_is_told(
+    call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     def full(*_: object) -> int:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -401,4 +403,4 @@ def test_no_room_for_the_lock_is_told(call: str, tmp_path: Path, monkeypatch: py
             StoreBusy, match=r"hostler\.db\.lock cannot be written .*free some room"
         ):
             engine(tmp_path / "hostler.db")
-    engine(tmp_path / "hostler.db")
+    await engine(tmp_path / "hostler.db").close()

@@ -144,9 +144,12 @@ def read_kubeconfig(paths: tuple[Path, ...]) -> Kubeconfig:
 def is_there(path: Path) -> bool:
     """Tell whether a file may be there: one in a folder that we may not see is, and fails later."""
     try:
-        return path.exists()
+        path.stat()  # newer `Path.exists` takes what may not be seen for missing
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return False
     except OSError:
         return True
+    return True
 
 
 def _read(path: Path) -> _File:

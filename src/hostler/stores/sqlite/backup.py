@@ -57,7 +57,7 @@ def _target(path: Path, to: Path | None, now: datetime) -> Path:
 def _copy(path: Path, part: Path) -> None:
     """Copy all pages in one reading transaction, and make of them a file that needs no log."""
     try:
-        with reading_connection(path) as source, closing(_own(part)) as copy:
+        with closing(reading_connection(path)) as source, closing(_own(part)) as copy:
             if version(source, path, newest=sys.maxsize) == 0:
                 raise StoreError(f"{path} holds no store yet: there is nothing to copy")
             source.backup(copy)
