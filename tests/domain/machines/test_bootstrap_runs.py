@@ -13,11 +13,12 @@ from hostler.domain.machines import bootstrap
 from hostler.domain.model.commands import Advance
 from hostler.domain.model.fleet import Probe, ProbeKind
 from hostler.domain.model.host import Host, HostCondition, HostOrigin
-from hostler.domain.model.machine import RETIRE, Machine
+from hostler.domain.model.machine import RETIRE, Machine, MachineSpec
 from hostler.domain.model.phases import Phase, Reason
 from hostler.domain.model.snapshot import Probed, Snapshot
 from hostler.domain.model.transition import Transition
 from hostler.domain.policy.bootstrap import digest_of
+from hostler.domain.policy.bootstrap_data import DataRun, DataState
 from hostler.domain.policy.remediation import Diagnosis, Trouble
 from hostler.domain.policy.revisions import Drift
 from hostler.testing.fakes.planner import FakePlanner
@@ -124,6 +125,24 @@ def test_pauses_lie_after_attempts_however_long_those_took(
     transition = judged(Trouble(failures=failures), probed, after=HOUR + ended + after)
     assert transition.probe is probes
     assert ("no login" in transition.next.detail) is not probes
+
+
+@pytest.mark.parametrize(
+    ("state", "phase"), [(DataState.DONE, Phase.READY), (DataState.FAILED, Phase.STOPPING)]
+)
+def test_a_login_makes_no_machine_ready_whose_own_script_failed(
+    state: DataState, phase: Phase
+) -> None:
+    """A login may have been under way when that was recorded: it brings no script, and works."""
+    spec = MachineSpec(bootstrap="secret/fleet/w-1")
+    machine = replace(on_host(Phase.STARTING), spec=spec).with_health(was_ready=None)
+    run = DataRun(machine=MINE, state=state, text="it failed with 3")
+    now = snapshot(machine, record().with_bootstrap(run=run), tried(passed=True, text="logged in"))
+    (judged,) = (
+        c.machine for c in decide(now, FakePlanner(addresses=0)).commands if isinstance(c, Advance)
+    )
+    assert judged.phase is phase
+    assert (judged.error == run.text) is (state is DataState.FAILED)
 
 
 def test_an_engine_that_was_restarted_tries_at_once_and_says_what_failed() -> None:

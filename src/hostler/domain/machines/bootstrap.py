@@ -17,11 +17,10 @@ from hostler.domain.model.phases import Phase, Reason
 from hostler.domain.model.snapshot import Snapshot
 from hostler.domain.model.transition import Transition, event, move, wait
 from hostler.domain.policy.bootstrap import digest_of
-from hostler.domain.policy.bootstrap_data import DataState
 from hostler.domain.policy.remediation import LADDER, Remedy, Trouble, next_remedy, pause_after
 from hostler.domain.policy.revisions import ROLLS, next_roll
 
-from . import drain, rollout
+from . import drain, probing, rollout
 
 REBOOT = "reboot"
 """The fact that a machine's host is to be rebooted, since when."""
@@ -43,7 +42,7 @@ def starting(transition: Transition, snapshot: Snapshot) -> Transition:
     machine = transition.machine
     if host is None or machine.phase is not Phase.STARTING:
         return transition
-    if machine.spec.bootstrap and host.bootstrap.run.of(machine.id).state is DataState.FAILED:
+    if probing.script_failed(machine, snapshot):
         return _without_data(transition, host.bootstrap.run.text, snapshot)
     return _judged(transition, host, snapshot)
 

@@ -13,6 +13,7 @@ from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase, Reason
 from hostler.domain.model.snapshot import Probed, Snapshot
 from hostler.domain.model.transition import Transition, event, move, wait
+from hostler.domain.policy.bootstrap_data import DataState
 
 _BEGIN = "readiness probe"
 _PROBED = "probe"
@@ -30,7 +31,8 @@ def probe(transition: Transition, snapshot: Snapshot) -> Transition:
     if snapshot.fleet.probe.kind is ProbeKind.API:
         return move(transition, Phase.READY, Reason.UP, snapshot)
     probed = snapshot.probed.get(machine.id)
-    if probed is not None and probed.passed and probed.begun >= _probed_from(machine):
+    of_this = probed is not None and probed.begun >= _probed_from(machine)
+    if probed is not None and probed.passed and of_this and not script_failed(machine, snapshot):
         passed = machine.with_fact(_PROBED, probed.begun)
         if failure_of(machine):
             passed = replace(passed, error="")
@@ -41,6 +43,15 @@ def probe(transition: Transition, snapshot: Snapshot) -> Transition:
     due = probed is None or snapshot.now - probed.begun >= every
     at = None if due or probed is None else probed.begun + every
     return wait(replace(transition, probe=due), "probe", _message(transition, snapshot), at)
+
+
+def script_failed(machine: Machine, snapshot: Snapshot) -> bool:
+    """Tell whether a machine's own script failed on its host: a login after that makes none ready.
+
+    One may be under way by then, which has no script to bring any more.
+    """
+    host = snapshot.hosts.get(machine.host) if machine.host and machine.spec.bootstrap else None
+    return host is not None and host.bootstrap.run.of(machine.id).state is DataState.FAILED
 
 
 def recovered(transition: Transition, snapshot: Snapshot, detail: str = "") -> Transition:
