@@ -22,6 +22,7 @@ MANY, OFTEN = 40, 20
 AT_ONCE = 10
 
 PAST_FAILURES = {
+    235014686: "power: a person switched a box off that was bound just before a crash (the judge)",
     235014182: "power: who saw that a box was off died before that was saved (the judge)",
     235001706: "L3: a box was listed again only as a quiet rack is (the judge)",
     11: "power: a box that was told once more to go on did not wait for the gap after a machine's",

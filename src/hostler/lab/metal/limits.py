@@ -112,7 +112,7 @@ class Limits:
         now, condition = self.now(), self.truth.condition(box)
         if self.faults["clock_jump"] or condition is Condition.UP:
             return ()
-        if self.truth.handled.get(box, -inf) >= shadow.bound_at.get(box, now) - SEEN:
+        if self._was_handled(shadow, box) is not None:
             return ()
         limits, at = self.scenario.power, self.truth.off_since(box)
         since, known = now - at, self._joined(box) < at and not shadow.has_forgotten(at)
@@ -126,6 +126,11 @@ class Limits:
             found = (*found, *_broken(f"{len(fresh)} boxes start at a time", machine.id))
         return found
 
+    def _was_handled(self, shadow: ShadowStore, box: HostId) -> float | None:
+        """Return when a person touched a box since it was bound, or just before; None if never."""
+        handled = self.truth.handled.get(box, -inf)
+        return handled if handled >= shadow.bound_at.get(box, self.now()) - SEEN else None
+
     def _joined(self, box: HostId) -> float:
         """Return when a box may have become known; long ago where all are from the beginning."""
         return self.truth.handled.get(box, -inf) if self.join_late else -inf
@@ -133,17 +138,20 @@ class Limits:
     def _is_starting(self, machine: Machine, newest: Machine, shadow: ShadowStore) -> bool:
         """Tell whether a box of the same rack is started for the first time, and truly not up yet.
 
-        One that had been switched on before its machine got it is not started for that one. Where
-        nothing probes it, it is up once it was seen on, though that could not be recorded yet. One
-        of another fleet counts for as long as a start of this one's may take, and no longer.
+        One that had been switched on before its machine got it is not started for that one, nor is
+        another that a person touched lately, after it was bound: it was on then. Where nothing
+        probes it, it is up once it was seen on, though that could not be recorded yet. One of
+        another fleet counts for as long as a start of this one's may take, and no longer.
         """
         box = machine.host
         if box is None or machine.health.was_ready is not None or not self._share(box, newest.host):
             return False
         on = self.truth.last(box, Condition.STARTING)
         bound = shadow.bound_at.get(box, self.now())
-        condition = self.truth.condition(box)
+        condition, handled = self.truth.condition(box), self._was_handled(shadow, box)
         if condition is Condition.STARTING and on is not None and on < bound:
+            return False
+        if machine.id != newest.id and handled is not None and self.now() - handled < 2 * SEEN:
             return False
         if machine.fleet != newest.fleet and self._takes_long(bound, newest, shadow):
             return False
