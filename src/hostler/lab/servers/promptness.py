@@ -50,12 +50,19 @@ class Promptness:
     large: bool = False
     up: dict[str, float] = field(default_factory=dict[str, float])
     lag: Lag = field(init=False)
+    _halted: set[str] = field(default_factory=set[str])
 
     def __post_init__(self) -> None:
         self.lag = Lag(LARGE if self.large else BOUNDS)
 
     def look(self, now: float) -> None:
-        """Note which servers are up just now, and answer where that is asked."""
+        """Note which servers are up just now, and answer where that is asked.
+
+        One that stopped in place since the last time was up until then.
+        """
+        halted = {s.id for s in self.world.cloud.servers if s.state == State.IN_PLACE}
+        self.up |= dict.fromkeys(halted - self._halted, now)
+        self._halted = halted
         for server in self.world.cloud.servers:
             if server.state == State.RUNNING and (server.guest_up or not self.probed):
                 self.up[server.id] = now
