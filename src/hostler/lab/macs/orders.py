@@ -12,13 +12,13 @@ from collections import deque
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from hostler.domain.ids import FleetName, HostId, ResourceId
+from hostler.domain.ids import FleetName, HostId, MachineId, ResourceId
 from hostler.domain.model.calls import Call
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.host import Host, HostCondition, HostGoal, HostOrigin
 from hostler.domain.model.machine import RESTED, Machine
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.resource import OrphanClass
+from hostler.domain.model.resource import OrphanClass, OwnerTag
 from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.simulators.scaleway.state.mac_catalogue import LEASE, TYPES
 from hostler.simulators.scaleway.state.mac_records import Mac
@@ -40,7 +40,11 @@ Fleets = tuple[str, FleetName]
 
 @dataclass(slots=True)
 class Purchases:
-    """All orders of a run. `slack` is how much later than its decision an order may be seen."""
+    """All orders of a run. `slack` is how much later than its decision an order may be seen.
+
+    `placed` is when each came to be on its row, `wiped` when each host was last on record as being
+    wiped.
+    """
 
     truth: GroundTruth
     demands: Demands
@@ -53,6 +57,8 @@ class Purchases:
     idle: dict[HostId, float] = field(default_factory=dict[HostId, float])
     owned: dict[HostId, str] = field(default_factory=dict[HostId, str])
     buyers: dict[HostId, Fleets] = field(default_factory=dict[HostId, Fleets])
+    placed: dict[MachineId, float] = field(default_factory=dict[MachineId, float])
+    wiped: dict[HostId, float] = field(default_factory=dict[HostId, float])
 
     @property
     def now(self) -> float:
@@ -62,7 +68,9 @@ class Purchases:
     # ------------------------------------------------------------ what is ordered
 
     def sized(self, shadow: ShadowStore, row: FleetRow) -> None:
-        """Note what a fleet is wished to have."""
+        """Note what a fleet is wished to have, and what is on its row."""
+        for order in row.orders:
+            self.placed.setdefault(order.id, self.now)
         sizes = self.sizes.setdefault((shadow.own, row.name), deque())
         size = row.desired(shadow.fleets[row.name])
         if not sizes or sizes[-1][1] != size:
@@ -82,6 +90,9 @@ class Purchases:
 
     def born(self, shadows: list[ShadowStore]) -> Found:
         """Check the hosts that came to be since the last time."""
+        for shadow in shadows:
+            wiping = (h.id for h in shadow.hosts.values() if h.condition is HostCondition.WIPING)
+            self.wiped |= dict.fromkeys(wiping, self.now)
         found, new = list[Violation](), [h for h in self.truth.hosts if h not in self.known]
         for host in new:
             self.known.add(host)
@@ -97,7 +108,7 @@ class Purchases:
             if shadow is not None:
                 self.owned[host] = shadow.own
                 found += self._afford(shadow, owner_tag.fleet, mac)
-                found += self._needed(shadow, owner_tag.fleet)
+                found += self._needed(shadow, owner_tag)
                 found += self._most(shadow)
         return tuple(found)
 
@@ -130,16 +141,21 @@ class Purchases:
         text = f"orders of {fleet} commit to €{sum(day):.2f} in a day; the cap is €{cap:.2f}"
         return (Violation(invariant="S4", text=text),)
 
-    def _needed(self, shadow: ShadowStore, fleet: FleetName) -> Found:
+    def _needed(self, shadow: ShadowStore, order: OwnerTag) -> Found:
         """No more is ordered than was lacking: what is at work or free of its own is counted.
+
+        Not what was being wiped as the order was placed: an order may be long under way.
 
         Both hosts of an order that the world doubled are there before the first is judged: they
         count as one for as long as they bear its name. What is to end, and is only held, is no
         supply; nor is what was in standby when the order was sent, and was asked back since.
         """
-        bound = set[str | None](shadow.bindings)
+        fleet, placed = order.fleet, self.placed.get(order.machine, self.now)
+        later = {host for host, at in self.wiped.items() if at > placed}
+        bound = set[str | None](shadow.bindings) | later
         living = [m for m in shadow.living(fleet) if m.deletion is None]
         at_work = {m.host for m in living if m.phase in _AT_WORK and m.host and not self._rested(m)}
+        at_work -= later
         free = {
             fact.name if fact.owner is not None and fact.owner[0] == "ordered" else host
             for host, fact in self.truth.hosts.items()
