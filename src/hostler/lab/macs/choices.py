@@ -7,6 +7,7 @@ of the pool; among others nothing is said.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import partial
 
 from hostler.domain.ids import FleetName, HostId, InstallationId
@@ -30,7 +31,7 @@ _PAID = frozenset({"parked", "ordered"})
 class MacChoices:
     """Which hosts machines choose. `settled`: what stands so long, in seconds, everybody knows.
 
-    `freed` is how often the disk of a host was written when it came to be free, by installation;
+    `freed` is how often the disk of a free host was written when its wipe was, by installation;
     `disguised` is when each host was last answered to be in a status that nobody knows.
     """
 
@@ -40,14 +41,26 @@ class MacChoices:
         default_factory=dict[tuple[InstallationId, HostId], int]
     )
     disguised: dict[HostId, float] = field(default_factory=dict[HostId, float])
+    _proved: dict[tuple[InstallationId, HostId], tuple[datetime | None, int]] = field(
+        default_factory=dict[tuple[InstallationId, HostId], tuple[datetime | None, int]]
+    )
 
     def saved(self, shadow: ShadowStore, host: Host) -> None:
-        """Note how often the disk of a host was written when its record became that of a free."""
-        mac, key = self.truth.mac(host.id), (shadow.own, host.id)
-        if mac is None or host.condition is not HostCondition.FREE:
+        """Note how often the disk of a host was written when its wipe came on record, or it free.
+
+        A person may wipe it once more before it is free: that hides what proves our own wipe.
+        """
+        mac, key, wiped = self.truth.mac(host.id), (shadow.own, host.id), host.cleaning.wiped
+        if mac is None:
+            self.freed.pop(key, None)
+            self._proved.pop(key, None)
+            return
+        if key not in self._proved or self._proved[key][0] != wiped:
+            self._proved[key] = wiped, mac.installs
+        if host.condition is not HostCondition.FREE:
             self.freed.pop(key, None)
         else:
-            self.freed.setdefault(key, mac.installs)
+            self.freed.setdefault(key, self._proved[key][1])
 
     def note_disguises(self) -> None:
         """Note which hosts show a status that nobody knows: whoever looks now finds them unfit."""
