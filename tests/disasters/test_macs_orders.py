@@ -286,7 +286,7 @@ def test_a_host_that_empty_lists_hid_before_its_delivery_is_free_and_paid_from_t
         while await stands() is not HostCondition.COMING:
             await rig.clock.sleep(timedelta(seconds=5))
         await hostler.scale(0)
-        rig.world.script(Rule(fault="empty_list", route="mac.list", spell=180.0))
+        rig.world.script(Rule(fault="empty_list", route="mac.list", spell=400.0))
         for condition in (HostCondition.ABSENT, HostCondition.FREE):
             while await stands() is not condition:
                 await rig.clock.sleep(timedelta(seconds=5))

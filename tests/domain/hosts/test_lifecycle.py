@@ -497,6 +497,14 @@ def test_absence_needs_two_observations_and_the_consistency_delay() -> None:
     assert (back.host.condition, back.host.health.missing) == (HostCondition.FREE, None)
 
 
+def test_one_that_is_to_be_delivered_is_lost_after_five_minutes() -> None:
+    """Lists hid one for a minute and a half, and a second was bought for a day."""
+    coming = record(condition=HostCondition.COMING, order=MINE, missing=BEGIN)
+    for seconds, condition in ((299, HostCondition.COMING), (300, HostCondition.ABSENT)):
+        after = decided(hosts_snapshot(coming, None, now=BEGIN + seconds * SECOND))
+        assert after.host.condition is condition
+
+
 @pytest.mark.parametrize(
     ("stage", "condition", "goal"),
     [

@@ -5,7 +5,7 @@ alone. The goal that comes out is pursued by the provider's next calls for hosts
 """
 
 from collections.abc import Callable, Collection
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from msgspec.structs import replace
 
@@ -36,6 +36,9 @@ from . import wiping as wipes
 from .allocation import ALONE, FAULT, STRANGER
 from .enrolment import described, late_holder, listed, ordered, unrecorded
 from .pool import of_pool, taken_by_another
+
+_LOST = timedelta(minutes=5)
+"""So long listings lack what is to be delivered before it is lost: they hide hosts for minutes."""
 
 
 def decide_hosts(snapshot: AccountSnapshot) -> tuple[HostTransition, ...]:
@@ -176,7 +179,10 @@ def _wipe_of(machine: Machine) -> Asked | None:
 
 
 def _missing(transition: HostTransition, snapshot: AccountSnapshot) -> HostTransition:
-    """A host that two complete observations lack, a gap apart, is gone until one shows it again."""
+    """A host that two complete observations lack, a gap apart, is gone until one shows it again.
+
+    One that was ordered and is not delivered has longer: another is ordered in its place.
+    """
     host = transition.host
     observed = snapshot.inventory.whole.get((host.zone, snapshot.capabilities.host_kind))
     if observed is None or host.condition is HostCondition.ABSENT:
@@ -184,7 +190,8 @@ def _missing(transition: HostTransition, snapshot: AccountSnapshot) -> HostTrans
     if host.health.missing is None:
         return replace(transition, host=host.with_health(missing=observed))
     since = max(host.health.missing, snapshot.jumped or host.health.missing)
-    if observed - since < max(snapshot.absence_gap, snapshot.capabilities.consistency_delay):
+    gap = max(snapshot.absence_gap, snapshot.capabilities.consistency_delay)
+    if observed - since < (max(gap, _LOST) if host.condition is HostCondition.COMING else gap):
         return transition
     absent = host.now(HostCondition.ABSENT, snapshot.now, "complete observations no longer show it")
     return replace(
