@@ -126,8 +126,8 @@ class MacChoices:
         for mac, record in self._fitting(shadow, fleet, offer):
             fact, well = self.truth.hosts[record.id], not record.health.strikes
             named = _is_paid(mac) and not fact.by_person and fact.name == record.ownership.name
-            ours = named and fact.user != PERSON  # who wipes one hides that it is clean
-            if ours and well and waits(record, shadow, settled):
+            known = self.freed.get((shadow.own, record.id)) == mac.installs  # or a person wiped it
+            if named and known and well and waits(record, shadow, settled):
                 yield record.id
 
     def _fitting(
