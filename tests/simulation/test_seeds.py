@@ -49,6 +49,7 @@ PAST_FAILURES = {
 
 FAILURES_OF_NEWER_DICE = {
     201001909: "S1: a pool address without tags and record was told by its bare id (the judge)",
+    231003249: "nothing: a person could not take an address of a pool from what ends (the lab)",
     231004223: "ready: a server was up for two seconds, until its guest shut it down (the judge)",
     161001188: "look first: a clock jumped before any listing of all was complete (the judge)",
     141000159: "L2: a pause after a refusal lasted until a clock that jumped back had caught up",

@@ -107,6 +107,12 @@ class AddressPool:
                     now = self.world.cloud.now
                     self.stands[made["ip"]["id"]] = _Stands(None, "", now, now)
 
+    def give_back(self, name: str) -> None:
+        """Let a person take an address from whoever has it."""
+        for address in self._stocked():
+            if address.id == name:
+                self._change(address, {"tags": [POOL], "server": None})
+
     def look(self) -> None:
         """Note how each address stands, and since when."""
         for address in self._stocked():

@@ -29,7 +29,7 @@ from hostler.simulators.scaleway.state.options import Options
 from hostler.testing.time.clock import BEGINNING, SimClock
 from hostler.testing.time.loop import SimLoop
 
-from .address_pool import POOL, POOL_FAULTS, AddressPool
+from .address_pool import POOL, POOL_FAULTS, AddressPool, bare
 from .as_asked import CLOUD_INIT, FURTHER, NETWORK, ROOT
 from .checker import ServerChecker
 from .from_file import fleets_of, open_account
@@ -183,7 +183,7 @@ class ServerEnvironment:
         """Remove what only people can: what somebody took the tags from, and no record knows.
 
         And servers that another store made for machines that ended here, and what is reported of a
-        fleet that ends: nothing is adopted into it.
+        fleet that ends: nothing is adopted into it. An address of a pool is given back to that.
         """
         del checker
         self._pool.mend()
@@ -192,5 +192,7 @@ class ServerEnvironment:
         for thing, zone in left:
             if thing.kind == "volume":
                 remove_volume(self.world, thing.id, zone)
+            elif thing.id != bare(thing.id):
+                self._pool.give_back(bare(thing.id))
             else:
                 self.world.act(f"{thing.kind}_deleted_by_hand", thing.id)
