@@ -7,6 +7,7 @@ import os
 import sys
 import tempfile
 import time
+import traceback
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import replace
@@ -22,6 +23,7 @@ from hostler.domain.errors import UsageError
 from hostler.frontends.cli.console.screen import Screen
 from hostler.lab.scenario.faults import Size
 from hostler.lab.scenario.run import Result
+from hostler.testing.invariants import Violation
 
 from .names import INSTANCES
 from .providers import PROVIDERS
@@ -98,13 +100,32 @@ def run(plan: Plan, jobs: int = 1) -> Iterator[Result]:
 
 
 def run_seed(seed: int, size: Size, bug: str = "", provider: str = INSTANCES) -> Result:
-    """Run one seed from beginning to rest."""
+    """Run one seed from beginning to rest; where the simulation itself breaks, that has failed."""
     begun = time.process_time()
     _silence()
     shared = _SHARED_MEMORY if _SHARED_MEMORY.is_dir() else None
     with tempfile.TemporaryDirectory(prefix="hostler-", dir=shared) as folder:
-        result = PROVIDERS[provider].run(seed, size, Path(folder), bug)
+        try:
+            result = PROVIDERS[provider].run(seed, size, Path(folder), bug)
+        except Exception as error:  # noqa: BLE001 - the other seeds are run all the same
+            result = _broken(seed, error)
     return replace(result, seconds=time.process_time() - begun)
+
+
+def _broken(seed: int, error: Exception) -> Result:
+    """Return the result of a seed whose simulation broke, with the traceback as its story."""
+    story = tuple("".join(traceback.format_exception(error)).splitlines())
+    return Result(
+        seed=seed,
+        violation=Violation(invariant="bug", text=f"the simulation broke: {story[-1].strip()}"),
+        story=story,
+        digest="",
+        simulated=0.0,
+        machine_seconds=0.0,
+        faults={},
+        pairs=(),
+        plans={},
+    )
 
 
 def _silence() -> None:
