@@ -19,7 +19,7 @@ from hostler.lab.scenario.faults import Size
 from hostler.lab.simulate.names import INSTANCES
 from hostler.lab.simulate.providers import PROVIDERS
 from hostler.lab.simulate.report import Report, as_json, as_text
-from hostler.lab.simulate.seeds import Plan, run
+from hostler.lab.simulate.seeds import Plan, run, run_seed
 
 FATES = (ANSWER, INTERRUPTION, OBSERVATION, OTHERWISE, RECALL, REQUEST, RIVAL)
 
@@ -51,7 +51,7 @@ def test_a_seed_whose_simulation_breaks_has_failed_and_the_others_are_run(
 
     def draw(seed: int, size: Size) -> object:
         if seed == 1:
-            raise KeyError("nobody knows it")
+            raise ExceptionGroup("of a group", [KeyError("nobody knows it")])
         return known.draw(seed, size)
 
     monkeypatch.setitem(PROVIDERS, INSTANCES, replace(known, draw=draw))
@@ -62,4 +62,6 @@ def test_a_seed_whose_simulation_breaks_has_failed_and_the_others_are_run(
     assert printed["seeds"] == 2
     (failed,) = printed["failed"]
     assert (failed["seed"], failed["invariant"]) == (1, "bug")
-    assert "nobody knows it" in failed["text"]
+    assert "the simulation broke: KeyError('nobody knows it')" in failed["text"]
+    with pytest.raises(ExceptionGroup):
+        run_seed(1, report.size)

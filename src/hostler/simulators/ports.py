@@ -2,7 +2,7 @@
 
 import secrets
 import socket
-from itertools import count
+from contextlib import suppress
 
 _FIRST, _MANY = 20_000, 12_000
 """Below what systems give to those who connect: 32768 and up (Linux), 49152 and up (others)."""
@@ -14,13 +14,9 @@ def free_port(kind: socket.SocketKind = socket.SOCK_STREAM) -> int:
 
     Nor will a connection be given it before it is listened on. Raises OSError if none is found.
     """
-    for tried in count(1):
+    for _ in range(_TRIES):
         port = _FIRST + secrets.randbelow(_MANY)
-        try:
-            with socket.socket(type=kind) as probe:
-                probe.bind(("", port))
-                return port
-        except OSError:
-            if tried == _TRIES:
-                raise
-    raise AssertionError  # the last try raised
+        with suppress(OSError), socket.socket(type=kind) as probe:
+            probe.bind(("", port))
+            return port
+    raise OSError(f"{_TRIES} ports from {_FIRST} on were tried, and all are in use")

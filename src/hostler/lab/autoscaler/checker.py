@@ -9,7 +9,7 @@ ends    no machine goes for Cluster Autoscaler's sake that it did not give up.
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from math import inf
 
 from msgspec.structs import replace
@@ -70,6 +70,10 @@ class AutoscalerChecker(PowerChecker):
         """Put what core asked into the story."""
         self.trace.note(f"Cluster Autoscaler: {text}")
 
+    @property
+    def _time(self) -> datetime:
+        return BEGINNING + timedelta(seconds=self.truth.now)
+
     def _living(self) -> list[Machine]:
         return [machine for shadow in self.shadows for machine in shadow.living()]
 
@@ -103,7 +107,7 @@ class AutoscalerChecker(PowerChecker):
         return len(self._never_came()) + self.owed
 
     def _never_came(self) -> frozenset[MachineId]:
-        now = BEGINNING + timedelta(seconds=self.truth.now)
+        now = self._time
         return frozenset(
             machine.id
             for machine in self._living()
@@ -128,7 +132,7 @@ class AutoscalerChecker(PowerChecker):
     def spares(self, machines: set[MachineId]) -> None:
         """Note that the deletion of these was refused: in place of one protected, core orders."""
         self.asked.difference_update(machines)
-        now = BEGINNING + timedelta(seconds=self.truth.now)
+        now = self._time
         self._spared |= {m.id for m in self._living() if m.id in machines and m.is_protected(now)}
 
     def _machine_of(self, instance: str) -> MachineId | None:

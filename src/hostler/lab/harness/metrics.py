@@ -27,7 +27,7 @@ class CheckedMetrics:
             case Count.ILLEGAL_MOVES, _:
                 self._found("illegal move", "a move was refused")
             case Count.BUGS, (where,):
-                self._found("bug", _bug(where))
+                self._found("bug", bug_text(where, sys.exc_info()[1]))
             case Count.UNKNOWN_STATUSES, _:
                 self._checker.strange += 1
             case _:
@@ -56,9 +56,10 @@ class CheckedMetrics:
         self._checker.found((Violation(invariant=invariant, text=text),))
 
 
-def _bug(where: str) -> str:
+def bug_text(where: str, error: BaseException | None) -> str:
     """Return the exception that nobody foresaw, with the last places that it came through."""
-    error = sys.exc_info()[1]
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
     text = f"{where}: {error!r}"
     if error is None:
         return text

@@ -31,36 +31,25 @@ _PAID = frozenset({"parked", "ordered"})
 class MacChoices:
     """Which hosts machines choose. `settled`: what stands so long, in seconds, everybody knows.
 
-    `freed` is how often the disk of a free host was written when its wipe was, by installation;
-    `disguised` is when each host was last answered to be in a status that nobody knows.
+    `written` is which wipe each record has, by installation, and how often the disk was written
+    when that came on record; `disguised` is when each host was last answered to be in a status that
+    nobody knows.
     """
 
     truth: GroundTruth
     settled: float
-    freed: dict[tuple[InstallationId, HostId], int] = field(
-        default_factory=dict[tuple[InstallationId, HostId], int]
-    )
-    disguised: dict[HostId, float] = field(default_factory=dict[HostId, float])
-    _proved: dict[tuple[InstallationId, HostId], tuple[datetime | None, int]] = field(
+    written: dict[tuple[InstallationId, HostId], tuple[datetime | None, int]] = field(
         default_factory=dict[tuple[InstallationId, HostId], tuple[datetime | None, int]]
     )
+    disguised: dict[HostId, float] = field(default_factory=dict[HostId, float])
 
     def saved(self, shadow: ShadowStore, host: Host) -> None:
-        """Note how often the disk of a host was written when its wipe came on record, or it free.
-
-        A person may wipe it once more before it is free: that hides what proves our own wipe.
-        """
+        """Note how often the disk of a host was written when its wipe came on record."""
         mac, key, wiped = self.truth.mac(host.id), (shadow.own, host.id), host.cleaning.wiped
         if mac is None:
-            self.freed.pop(key, None)
-            self._proved.pop(key, None)
-            return
-        if key not in self._proved or self._proved[key][0] != wiped:
-            self._proved[key] = wiped, mac.installs
-        if host.condition is not HostCondition.FREE:
-            self.freed.pop(key, None)
-        else:
-            self.freed.setdefault(key, self._proved[key][1])
+            self.written.pop(key, None)
+        elif key not in self.written or self.written[key][0] != wiped:
+            self.written[key] = wiped, mac.installs
 
     def note_disguises(self) -> None:
         """Note which hosts show a status that nobody knows: whoever looks now finds them unfit."""
@@ -126,8 +115,8 @@ class MacChoices:
         for mac, record in self._fitting(shadow, fleet, offer):
             fact, well = self.truth.hosts[record.id], not record.health.strikes
             named = _is_paid(mac) and not fact.by_person and fact.name == record.ownership.name
-            known = self.freed.get((shadow.own, record.id)) == mac.installs  # or a person wiped it
-            if named and known and well and waits(record, shadow, settled):
+            known = named and self._is_known(shadow, mac)
+            if known and well and waits(record, shadow, settled):
                 yield record.id
 
     def _fitting(
@@ -151,6 +140,11 @@ class MacChoices:
         ready = mac.status is MacStatus.READY and mac.os.family == offer.image
         return ready and self._now - newest > self.settled
 
+    def _is_known(self, shadow: ShadowStore, mac: Mac) -> bool:
+        """Tell whether a disk is as it was when its wipe came on record: nobody wiped it since."""
+        _, installs = self.written.get((shadow.own, HostId(mac.id)), (None, None))
+        return mac.installs == installs
+
     def _is_proved(self, shadow: ShadowStore, mac: Mac, record: Host) -> bool:
         """Tell whether a host was wiped for its record since a machine had it, and by nobody else.
 
@@ -158,7 +152,7 @@ class MacChoices:
         """
         host = HostId(mac.id)
         fact = self.truth.hosts[host]
-        known = self.freed.get((shadow.own, host)) == mac.installs
+        known = self._is_known(shadow, mac)
         ours = fact.user != PERSON and not fact.by_person and fact.name == record.ownership.name
         free = waits(record, shadow, self._now - self.settled)
         return known and ours and free and self.truth.is_clean(host)

@@ -42,8 +42,7 @@ Fleets = tuple[str, FleetName]
 class Purchases:
     """All orders of a run. `slack` is how much later than its decision an order may be seen.
 
-    `placed` is when each came to be on its row, `wiped` when each host was last on record as being
-    wiped.
+    `wiping` are the hosts that were on record as being wiped when each came to be on its row.
     """
 
     truth: GroundTruth
@@ -57,8 +56,7 @@ class Purchases:
     idle: dict[HostId, float] = field(default_factory=dict[HostId, float])
     owned: dict[HostId, str] = field(default_factory=dict[HostId, str])
     buyers: dict[HostId, Fleets] = field(default_factory=dict[HostId, Fleets])
-    placed: dict[MachineId, float] = field(default_factory=dict[MachineId, float])
-    wiped: dict[HostId, float] = field(default_factory=dict[HostId, float])
+    wiping: dict[MachineId, set[HostId]] = field(default_factory=dict[MachineId, set[HostId]])
 
     @property
     def now(self) -> float:
@@ -68,9 +66,10 @@ class Purchases:
     # ------------------------------------------------------------ what is ordered
 
     def sized(self, shadow: ShadowStore, row: FleetRow) -> None:
-        """Note what a fleet is wished to have, and what is on its row."""
+        """Note what a fleet is wished to have, and which hosts its new orders do not count on."""
+        wiping = {h.id for h in shadow.hosts.values() if h.condition is HostCondition.WIPING}
         for order in row.orders:
-            self.placed.setdefault(order.id, self.now)
+            self.wiping.setdefault(order.id, wiping)
         sizes = self.sizes.setdefault((shadow.own, row.name), deque())
         size = row.desired(shadow.fleets[row.name])
         if not sizes or sizes[-1][1] != size:
@@ -90,9 +89,6 @@ class Purchases:
 
     def born(self, shadows: list[ShadowStore]) -> Found:
         """Check the hosts that came to be since the last time."""
-        for shadow in shadows:
-            wiping = (h.id for h in shadow.hosts.values() if h.condition is HostCondition.WIPING)
-            self.wiped |= dict.fromkeys(wiping, self.now)
         found, new = list[Violation](), [h for h in self.truth.hosts if h not in self.known]
         for host in new:
             self.known.add(host)
@@ -150,8 +146,7 @@ class Purchases:
         count as one for as long as they bear its name. What is to end, and is only held, is no
         supply; nor is what was in standby when the order was sent, and was asked back since.
         """
-        fleet, placed = order.fleet, self.placed.get(order.machine, self.now)
-        later = {host for host, at in self.wiped.items() if at > placed}
+        fleet, later = order.fleet, self.wiping.get(order.machine, set())
         bound = set[str | None](shadow.bindings) | later
         living = [m for m in shadow.living(fleet) if m.deletion is None]
         at_work = {m.host for m in living if m.phase in _AT_WORK and m.host and not self._rested(m)}

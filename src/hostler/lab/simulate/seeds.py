@@ -21,6 +21,7 @@ from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
 from hostler.domain.errors import UsageError
 from hostler.frontends.cli.console.screen import Screen
+from hostler.lab.harness.metrics import bug_text
 from hostler.lab.scenario.faults import Size
 from hostler.lab.scenario.run import Result
 from hostler.testing.invariants import Violation
@@ -90,8 +91,11 @@ def _with_progress(plan: Plan, jobs: int) -> Iterator[Result]:
 
 
 def run(plan: Plan, jobs: int = 1) -> Iterator[Result]:
-    """Run seeds on this many processes; results come in the order of the seeds."""
-    one = partial(run_seed, size=plan.size, bug=plan.bug, provider=plan.provider)
+    """Run seeds on this many processes; results come in the order of the seeds.
+
+    One whose simulation itself breaks has failed: the others are run all the same.
+    """
+    one = partial(_run_or_broken, size=plan.size, bug=plan.bug, provider=plan.provider)
     if jobs == 1 or len(plan.seeds) == 1:
         yield from map(one, plan.seeds)
         return
@@ -100,25 +104,28 @@ def run(plan: Plan, jobs: int = 1) -> Iterator[Result]:
 
 
 def run_seed(seed: int, size: Size, bug: str = "", provider: str = INSTANCES) -> Result:
-    """Run one seed from beginning to rest; where the simulation itself breaks, that has failed."""
+    """Run one seed from beginning to rest. Raises whatever the simulation itself breaks by."""
     begun = time.process_time()
     _silence()
     shared = _SHARED_MEMORY if _SHARED_MEMORY.is_dir() else None
     with tempfile.TemporaryDirectory(prefix="hostler-", dir=shared) as folder:
-        try:
-            result = PROVIDERS[provider].run(seed, size, Path(folder), bug)
-        except Exception as error:  # noqa: BLE001 - the other seeds are run all the same
-            result = _broken(seed, error)
+        result = PROVIDERS[provider].run(seed, size, Path(folder), bug)
     return replace(result, seconds=time.process_time() - begun)
+
+
+def _run_or_broken(seed: int, size: Size, bug: str, provider: str) -> Result:
+    try:
+        return run_seed(seed, size, bug, provider)
+    except Exception as error:  # noqa: BLE001 - nothing of one seed may end the others
+        return _broken(seed, error)
 
 
 def _broken(seed: int, error: Exception) -> Result:
     """Return the result of a seed whose simulation broke, with the traceback as its story."""
-    story = tuple("".join(traceback.format_exception(error)).splitlines())
     return Result(
         seed=seed,
-        violation=Violation(invariant="bug", text=f"the simulation broke: {story[-1].strip()}"),
-        story=story,
+        violation=Violation(invariant="bug", text=bug_text("the simulation broke", error)),
+        story=tuple("".join(traceback.format_exception(error)).splitlines()),
         digest="",
         simulated=0.0,
         machine_seconds=0.0,
