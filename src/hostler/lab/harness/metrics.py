@@ -4,6 +4,7 @@ import sys
 import traceback
 from collections.abc import Mapping
 
+from hostler.domain.errors import first_of
 from hostler.lab.checks.checker import Checker
 from hostler.ports.metrics import Count, Gauge, Labels
 from hostler.testing.invariants import Violation
@@ -58,8 +59,7 @@ class CheckedMetrics:
 
 def bug_text(where: str, error: BaseException | None) -> str:
     """Return the exception that nobody foresaw, with the last places that it came through."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
+    error = first_of(error) if error is not None else None
     text = f"{where}: {error!r}"
     if error is None:
         return text
