@@ -222,3 +222,33 @@ def test_ctrl_c_at_any_moment_leaves_no_traceback(seconds: float) -> None:
         _, errors = process.communicate(timeout=240)
     assert process.returncode == 130
     assert "Traceback" not in errors
+
+
+WHERE_PYTHON_DROPS_IT = """
+import signal, sys
+from hostler.app.main import main
+class CtrlC:
+    def __del__(self):
+        signal.raise_signal(signal.SIGINT)
+class Finder:
+    pressed = False
+    def find_spec(self, name, *_):
+        if name == "hostler.lab.simulate.seeds" and not self.pressed:
+            self.pressed = True
+            CtrlC()
+sys.meta_path.insert(0, Finder())
+signal.signal(signal.SIGINT, signal.default_int_handler)
+main()
+"""
+
+
+def test_ctrl_c_is_taken_where_python_drops_what_is_raised() -> None:
+    """An import makes callbacks, which no exception leaves: the simulation went on to its end."""
+    ended = subprocess.run(
+        [sys.executable, "-c", WHERE_PYTHON_DROPS_IT, "simulate", "--seeds", "500"],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert (ended.returncode, ended.stderr) == (130, "")

@@ -1,7 +1,9 @@
 """The executable `hostler`. What it runs is imported inside: Ctrl-C may come while that goes on."""
 
+import _thread
 import signal
 import sys
+import time
 from types import FrameType
 
 
@@ -11,6 +13,7 @@ def main() -> None:
     SIGTERM ends a command as Ctrl-C does, so that what it opened is closed and removed. That holds
     for a command, too, that a script started beside itself: its shell lets it ignore Ctrl-C.
     """
+    _keep_ctrl_c()
     try:
         if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
             _keep_ctrl_c_away()
@@ -34,6 +37,29 @@ def _as_ctrl_c(number: int, frame: FrameType | None) -> None:
     del number
     if callable(on_ctrl_c := signal.getsignal(signal.SIGINT)):
         on_ctrl_c(signal.SIGINT, frame)
+
+
+def _keep_ctrl_c() -> None:
+    """Let Ctrl-C come once more where Python drops it: in a callback, such as its imports make.
+
+    An exception cannot leave a callback or a finalizer. Python reports it, and goes on: a command
+    of hours would, too.
+    """
+    report = sys.unraisablehook
+
+    def unraisable(dropped: "sys.UnraisableHookArgs") -> None:
+        if issubclass(dropped.exc_type, KeyboardInterrupt):
+            _thread.start_new_thread(_press_ctrl_c, ())
+        else:
+            report(dropped)
+
+    sys.unraisablehook = unraisable
+
+
+def _press_ctrl_c() -> None:
+    """Do as Ctrl-C does, from a thread, when the callback that dropped it has probably returned."""
+    time.sleep(0.01)
+    _thread.interrupt_main()
 
 
 def _keep_ctrl_c_away() -> None:
