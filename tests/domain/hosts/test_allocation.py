@@ -8,13 +8,14 @@ from msgspec.structs import replace
 
 from hostler.domain.hosts.allocation import CLAIMED_TWICE, HAD, STRANGER, stopping, watched
 from hostler.domain.machines.failure import suspected
+from hostler.domain.machines.lifecycle import follow
 from hostler.domain.model.calls import Shows
 from hostler.domain.model.host import HostOrigin, ReleasePolicy
 from hostler.domain.model.machine import RESTED, RETIRE, CallState, Machine
 from hostler.domain.model.phases import Phase, Reason
 from hostler.domain.model.resource import Resource, Stage
 from hostler.domain.model.transition import Transition
-from hostler.testing.scenes.builders import BEGIN
+from hostler.testing.scenes.builders import BEGIN, FLEET
 from hostler.testing.scenes.hosts import BOX, MINE, call, fleet_snapshot, on_host, record, tenant
 
 End = Literal["release", "retire", "skip"]
@@ -182,3 +183,26 @@ def test_that_a_host_is_claimed_twice_is_noted_once_and_as_long_as_it_lasts() ->
     assert twice.fact(CLAIMED_TWICE) == BEGIN
     assert watching(tenant("other", owned=False), twice) == twice
     assert watching(tenant("claimed"), twice).fact(CLAIMED_TWICE) is None
+
+
+def test_a_machine_gives_its_host_back_before_its_start_is_tried_again() -> None:
+    """It held the host and asked for it each minute, while that bore the name of its own release.
+
+    What it asked for says nothing of the next host that it takes, which may be the same.
+    """
+    released = call("mac.rename.wiping", CallState.DONE, aim=Stage.WIPING)
+    failed = on_host(Phase.STOPPING, was_ready=None, asked=(released,))
+    failed = replace(
+        failed,
+        places=tuple(
+            replace(place, known=tuple(replace(known, deleted=True) for known in place.known))
+            for place in failed.places
+        ),
+    )
+    snapshot = fleet_snapshot((failed,), hosts=(record(),), bindings={MINE: BOX})
+    snapshot = replace(snapshot, fleet=replace(FLEET, renews=False))
+    again = follow(failed, snapshot, wave=False)
+    assert (again.machine.phase, again.machine.reason) == (Phase.PENDING, Reason.MADE_AGAIN)
+    assert (again.machine.host, again.machine.asked) == (None, ())
+    assert again.before.host == BOX, "by which the host is unbound"
+    assert not {event.reason for event in again.events} & {Reason.HOST_LOST}

@@ -403,6 +403,8 @@ LOST = replace(OWNER_TAG, call_state=CallState.LAPSED)
         (starting(OWNER_TAG), box("foreign"), False),
         (starting(OWNER_TAG), box("claimed", holder=machine_id(9)), False),
         (starting(OWNER_TAG), box("pending", holder=MINE), True),
+        (starting(OWNER_TAG), box("wiping", holder=MINE), False),
+        (starting(OWNER_TAG), box("retiring", holder=MINE), False),
         (starting(LOST), box("pool"), True),
         (starting(), box("pool"), True),
         (starting(), box("parked"), True),

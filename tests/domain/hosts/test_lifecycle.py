@@ -531,6 +531,27 @@ def test_what_was_to_become_of_a_host_that_listings_lacked_goes_on(
 
 
 @pytest.mark.parametrize(
+    ("stage", "condition", "goal"),
+    [
+        ("retiring", HostCondition.RETIRING, HostGoal.RETIRED),
+        ("wiping", HostCondition.DIRTY, HostGoal.CLEAN),
+        ("quarantined", HostCondition.DIRTY, HostGoal.CLEAN),
+        ("claimed", HostCondition.DIRTY, None),
+    ],
+)
+@pytest.mark.parametrize("origin", list(HostOrigin))
+def test_a_host_that_its_machine_gave_back_to_be_tried_again_goes_on_by_its_name(
+    stage: str, condition: HostCondition, goal: HostGoal | None, origin: HostOrigin
+) -> None:
+    """Only where it names the machine that had it: nothing is wiped on the strength of a name."""
+    given_back = record(condition=HostCondition.ALLOCATED, machine=MINE, origin=origin)
+    after = decided(hosts_snapshot(given_back, box(stage, holder=MINE), now=LATER))
+    assert (after.host.condition, after.host.goal, after.goal) == (condition, goal, goal)
+    another = decided(hosts_snapshot(given_back, box(stage, holder=HIS), now=LATER))
+    assert (another.host.condition, another.goal) == (HostCondition.DIRTY, None)
+
+
+@pytest.mark.parametrize(
     ("stage", "policy", "goes"),
     [
         ("pool", ReleasePolicy.TERMINATE, True),

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from hostler.domain.ids import AccountName, HostId, MachineId, ResourceId
 from hostler.domain.model.commands import Bind
-from hostler.domain.model.host import AT_HOME, Free, Host, host_of
+from hostler.domain.model.host import AT_HOME, GIVEN_BACK, Free, Host, host_of
 from hostler.domain.model.machine import LEFT, CallState, Machine, Offer, Place
 from hostler.domain.model.phases import Phase, Reason
 from hostler.domain.model.resource import Stage
@@ -213,17 +213,17 @@ def lets_go(transition: Transition, snapshot: Snapshot) -> Transition:
     ):
         return transition
     notice = event("host_lost", machine, snapshot, str(Reason.HOST_LOST), f"host {machine.host}")
-    freed = replace(
-        machine.with_health(doubt=None),
-        host=None,
-        places=tuple(_left(place) for place in machine.places),
-        asked=(),
-        retry_at=None,
-        retry_since=None,
-        error="",
-    )
-    freed = _unproved(freed).without_fact(ADOPTED).with_fact(f"{LEFT} {machine.host}", snapshot.now)
+    freed = without_host(machine.with_health(doubt=None))
+    freed = replace(freed, retry_at=None, retry_since=None, error="")
+    freed = freed.with_fact(f"{LEFT} {machine.host}", snapshot.now)
     return replace(transition, machine=freed, resources=(), events=(*transition.events, notice))
+
+
+def without_host(machine: Machine) -> Machine:
+    """Return a machine's record without its host, and without what was asked and known of that."""
+    places = tuple(_left(place) for place in machine.places)
+    freed = replace(machine, host=None, places=places, asked=())
+    return _unproved(freed).without_fact(ADOPTED)
 
 
 def _left(place: Place) -> Place:
@@ -236,7 +236,7 @@ def _has_it(transition: Transition, snapshot: Snapshot) -> bool:
     """Tell whether the host is, or may still become, this machine's.
 
     What an owner tag of ours was answered to may be seen as late as the consistency delay, over
-    whatever name it has until then.
+    whatever name it has until then. One that it gave back as its start failed bears its name still.
     """
     machine = transition.machine
     resources = (
@@ -258,18 +258,16 @@ def _has_it(transition: Transition, snapshot: Snapshot) -> bool:
             or observed is None
             or observed <= newest + snapshot.capabilities.consistency_delay
         )
-    if (
-        snapshot.inventory.observed_at(sighting) <= newest
-        or sighting.resource.host.holder == machine.id
-    ):
+    stage = sighting.resource.host.stage
+    named = sighting.resource.host.holder == machine.id and stage not in GIVEN_BACK
+    if snapshot.inventory.observed_at(sighting) <= newest or named:
         return True
     if _may_lag(machine, snapshot.inventory.observed_at(sighting), snapshot):
         return True
-    stage = sighting.resource.host.stage
     if stage is Stage.NONE and _may_show(machine):  # nobody can ask it: it has what it had
         return True
-    named = machine.fact(ADOPTED) is not None and stage is not Stage.FOREIGN
-    return not machine.places and (named or stage in AT_HOME)
+    adopted = machine.fact(ADOPTED) is not None and stage is not Stage.FOREIGN
+    return not machine.places and (adopted or stage in AT_HOME)
 
 
 def _may_lag(machine: Machine, observed: datetime, snapshot: Snapshot) -> bool:

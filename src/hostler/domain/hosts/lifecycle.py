@@ -14,6 +14,7 @@ from hostler.domain.model.calls import Shows
 from hostler.domain.model.capabilities import Ownership
 from hostler.domain.model.hold import Hold, HoldKind
 from hostler.domain.model.host import (
+    GIVEN_BACK,
     OURS,
     WAITING,
     Host,
@@ -330,17 +331,21 @@ def _found(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host:
 
 
 def _resumed(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host | None:
-    """Return a host that listings lacked for a while as it was before, by the name that we gave it.
+    """Return a host as it was before, by the name that we gave it, where that says what it was.
 
-    None where that says nothing, or the host is the pool's: others may have taken it since it was
+    Listings lacked it for a while: where it is the pool's, others may have taken it since it was
     put back there; but not where a person asked that it goes. A host that is gone never comes back:
-    the listings were wrong.
+    the listings were wrong. Or a machine gave it back whose start is tried again.
     """
     own = resource.host.holder in {host.machine, host.purchase.order} - {None}
     asked = host.purchase.policy is ReleasePolicy.TERMINATE and resource.host.stage is Stage.POOL
-    if host.condition is not HostCondition.ABSENT or not (asked or (own and host.retires)):
-        return None
     again, now = "listings show it again", snapshot.now
+    if host.condition is HostCondition.ALLOCATED:
+        if not own or resource.host.stage not in GIVEN_BACK:
+            return None
+        again = str(Reason.MADE_AGAIN)
+    elif not (asked or (own and host.retires)):
+        return None
     match resource.host.stage:
         case Stage.RETIRING | Stage.POOL:
             given_up = replace(host, goal=HostGoal.RETIRED)

@@ -276,9 +276,14 @@ def _note_lock(transition: Transition, snapshot: Snapshot) -> Transition:
 
 
 def _once_more(transition: Transition, snapshot: Snapshot) -> Transition:
-    """Begin again under the same id: a start failed, and nothing of it is left."""
+    """Begin again under the same id: a start failed, and nothing of it is left.
+
+    A host that it had is cleaned by its own record, and another machine may be faster to take it.
+    """
     spent = transition.machine.billing.cost(snapshot.now)
-    fresh = replace(transition, machine=retry.retry(transition.machine).with_billing(spent=spent))
+    again = retry.retry(transition.machine).with_billing(spent=spent)
+    again = claims.without_host(again) if snapshot.capabilities.hosts else again
+    fresh = replace(transition, machine=again)
     rolled_back = replace(
         fresh, events=(*fresh.events, event("rollback_done", transition.machine, snapshot))
     )

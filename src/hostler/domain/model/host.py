@@ -365,7 +365,11 @@ GIVEN_UP = frozenset({Stage.QUARANTINED, Stage.RETIRING})
 """The stages of hosts that no machine shall have, for a while or for good."""
 
 
-KEPT = WAITING | GIVEN_UP | {Stage.WIPING}
+GIVEN_BACK = GIVEN_UP | {Stage.WIPING}
+"""The stages in which a host's name tells of the machine that had it last and gave it back."""
+
+
+KEPT = WAITING | GIVEN_BACK
 """The stages in which a host is kept without being a machine's."""
 
 
