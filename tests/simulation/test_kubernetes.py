@@ -42,6 +42,8 @@ PAST_FAILURES = {
 FAILURES_OF_NEWER_DICE = {
     238010039: "waits: one engine after the other died before it could look (the judge)",
     238010146: "choice: a box was left on, for Nodes were never listed (the judge)",
+    238016411: "S9: a machine asked for ever for the host that it had given back",
+    238016594: "kept: a replica had the Fleet that was there before in force (the judge)",
     238015711: "provisioned: a login was under way when a script's failure was recorded",
     238014527: "choice: no Node was known yet to an engine that had just begun (the judge)",
     238003639: "hold: a box was in force no more when its Host's wish was answered (the judge)",

@@ -58,7 +58,7 @@ def _keep_ctrl_c() -> None:
 
 def _press_ctrl_c() -> None:
     """Do as Ctrl-C does, from a thread, when the callback that dropped it has probably returned."""
-    time.sleep(0.01)
+    time.sleep(0.01)  # noqa: TID251 - of this process itself, whatever it runs
     _thread.interrupt_main()
 
 

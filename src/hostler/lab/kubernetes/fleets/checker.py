@@ -88,18 +88,20 @@ class FleetsChecker(ObjectsChecker):
         process: str,
         in_force: Mapping[str, Collection[str]],
         fleets: Mapping[str, Fleet] | None,
+        read: Container[str],
     ) -> None:
         """Note the boxes and fleets of an engine that begins now: what it needs is among them.
 
         Boxes of machines that it leads are, and each Fleet that was in force before, in an account
-        that is. It has no `fleets` before it has read of any.
+        that is. It has no `fleets` before it has read of any; `read` are the uids of the objects
+        that it has: of two Fleets of a name, one after the other, it may have the older one yet.
         """
         if fleets is None:
             self._boxes_run.pop(process, None)
             self._fleets_run.pop(process, None)
             return
         self._boxes_run[process], self._fleets_run[process] = in_force, fleets
-        self._fleets_stay(process, in_force, fleets)
+        self._fleets_stay(process, in_force, fleets, read)
         for fleet, (leader, _) in self._led.items():
             if leader == process:
                 self._boxes_stay(process, fleet)
@@ -126,13 +128,19 @@ class FleetsChecker(ObjectsChecker):
                     text = f"{box} is {machine.id}'s, and not in force any more"
                     self.wrong("kept", text, machine.id)
 
-    def _fleets_stay(self, process: str, in_force: Container[str], fleets: Container[str]) -> None:
+    def _fleets_stay(
+        self,
+        process: str,
+        in_force: Container[str],
+        fleets: Container[str],
+        read: Container[str],
+    ) -> None:
         ran, now = self._ran.get(process, set[str]()), set[str]()
         self._ran[process] = now
         for (space, name), one in self._all("fleets").items():
-            uid, runs = str(one["metadata"]["uid"]), space.named(name) in fleets
-            if runs:
-                now.add(uid)
+            uid = str(one["metadata"]["uid"])
+            if space.named(name) in fleets:
+                now |= {uid} if uid in read else set()
             elif uid in ran and self._is_kept(space, name, in_force) and not is_going(one):
                 self.wrong("kept", f"Fleet {space.named(name)} was in force, and is not any more")
 

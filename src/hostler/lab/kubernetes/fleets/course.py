@@ -175,10 +175,10 @@ class FleetsCourse(EngineCourse):
             self._tell_judge(self._united())
         judge, config = self._environment.fleets_checker, replica.config
         if config is None:
-            judge.takes(replica.process.name, {}, None)
+            judge.takes(replica.process.name, {}, None, ())
             return ()
         asked = {str(one.name): one for one in config.fleets if not one.removed}
-        judge.takes(replica.process.name, in_force(config), asked)
+        judge.takes(replica.process.name, in_force(config), asked, replica.read())
         rows = run.shadow.rows
         fleets = [one for one in config.fleets if not one.removed or one.name in rows]
         return tuple(

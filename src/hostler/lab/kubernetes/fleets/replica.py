@@ -5,7 +5,7 @@ goes on, as it does in a cluster: its engine gives its leases back, and another 
 """
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextvars import Context
 from dataclasses import dataclass, field
 
@@ -31,7 +31,8 @@ class Replica:
 
     Where objects come and go, one that was not begun for its tables has none before it has read
     them: what it had does not `last`. `taken` hears of each change before it is made. `node_of`
-    tells what the objects of hosts say of their Nodes, as its run has read them.
+    tells what the objects of hosts say of their Nodes, as its run has read them, and `read` the
+    uids of those that it has read and may have in force.
     """
 
     process: Process
@@ -42,6 +43,7 @@ class Replica:
     coming: Config | None = None
     carries: bool = False
     node_of: ByHost = no_hosts
+    read: Callable[[], Collection[str]] = frozenset
     _run: ProcessRun | None = None
     _renewing: asyncio.Lock = field(default_factory=asyncio.Lock)
 

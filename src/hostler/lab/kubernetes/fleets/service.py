@@ -155,6 +155,7 @@ class ObjectsService:
         base = Base(path=Path("rack.toml"), raw={}, kinds=KINDS, stores={"sqlite": _OnePlace()})
         source = Source(base, around)
         self.replica.node_of = source.node_of
+        self.replica.read = lambda: source.judged.generations
 
         async def catch_up() -> None:
             await read_again(source, followed, store)
