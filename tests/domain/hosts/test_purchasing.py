@@ -204,17 +204,21 @@ def test_a_host_that_somebody_lent_is_no_supply_and_still_counts_as_one_that_sta
     lent = ordered(condition=HostCondition.DIRTY)
     assert many(bought(1, lent, resources=(box("other"),))) == 1
     assert many(bought(1, lent, resources=(box("other"),), most=1)) == 0
-    assert many(bought(1, lent, resources=(box("wiping"),))) == 0
+    cleaned = replace(lent, goal=HostGoal.CLEAN)
+    assert many(bought(1, cleaned, resources=(box("wiping"),))) == 0
 
 
-def test_a_host_that_bears_the_name_of_another_hosts_machine_is_no_supply_and_left_alone() -> None:
-    """Seed 5036260: it was to be given up first, could not be, and held back every order."""
+@pytest.mark.parametrize("stage", ["claimed", "releasing", "wiping", "retiring", "quarantined"])
+def test_a_host_that_bears_the_name_of_another_hosts_machine_is_no_supply_and_left_alone(
+    stage: str,
+) -> None:
+    """It was to be given up first, could not be, and held back every order (5036260, 233011173)."""
     copied = ordered(left=-HOUR, condition=HostCondition.DIRTY)
-    found = bought(1, copied, resources=(box("claimed"),))
+    found = bought(1, copied, resources=(box(stage),))
     assert (many(found), given_up(found), found.limit) == (1, [], "")
-    assert many(bought(1, copied, resources=(box("claimed"),), most=1)) == 0
+    assert many(bought(1, copied, resources=(box(stage),), most=1)) == 0
     coming = replace(copied, goal=HostGoal.CLEAN)
-    assert many(bought(1, coming, resources=(box("claimed"),))) == 0, "a machine just left it"
+    assert many(bought(1, coming, resources=(box(stage),))) == 0, "a machine just left it"
 
 
 @pytest.mark.parametrize("is_reported", [True, False])

@@ -17,6 +17,7 @@ from hostler.domain.model.fleet import FleetRow, Sized
 from hostler.domain.model.host import (
     AT_HOME,
     AWAY,
+    GIVEN_BACK,
     OTHERS,
     TENANT,
     Host,
@@ -332,7 +333,7 @@ def _free_from(host: Host, snapshot: Snapshot) -> datetime | None:
     if resource is None:
         return since
     left_alone = host.condition is HostCondition.DIRTY and host.goal is None
-    elsewhere = OTHERS | TENANT if left_alone else OTHERS
+    elsewhere = OTHERS | TENANT | GIVEN_BACK if left_alone else OTHERS
     return None if resource.host.stage in elsewhere else since
 
 
