@@ -230,12 +230,13 @@ def test_a_cordon_of_ours_does_not_stay_for_long(here: Here) -> None:
     cordon: Raw = {"labels": labels, "annotations": {"hostler.dev/cordoned-by": "m-before"}}
     here.call("PATCH", "/api/v1/nodes/box-1", {"metadata": cordon})
     assert list(here.world.standing()) != []
-    here.world.look(900.0)
+    here.world.look(900.0, led=0.0)
     here.last(890)
-    here.world.look(900.0)
-    assert here.laws == []
+    here.world.look(900.0, led=0.0)
     here.last(30)
-    here.world.look(900.0)
+    here.world.look(900.0, led=here.loop.time() - 800)
+    assert here.laws == [], "who leads has its time"
+    here.world.look(900.0, led=0.0)
     assert here.laws == ["cordon"]
 
 

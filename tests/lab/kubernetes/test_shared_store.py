@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from hostler.domain.ids import HostId
 from hostler.domain.model.fleet import FleetRow
+from hostler.domain.model.snapshot import Request, RequestKind
 from hostler.kubernetes.errors import Unavailable
 from hostler.lab.kubernetes.course import ClusterCourse
 from hostler.lab.kubernetes.faults import draw_cluster
@@ -63,6 +65,23 @@ def test_a_save_that_nobody_heard_of_is_told_to_the_checker(tmp_path: Path) -> N
         assert run is not None
         tell(run.process, tables)
         assert shadow.rows[name].size == 3
+
+    Scene(tmp_path).play(scene)
+
+
+def test_a_request_that_nobody_heard_of_is_told_to_the_checker(tmp_path: Path) -> None:
+    """Who asked it died, or never heard; the engine that reads it passes the host over."""
+
+    def scene(here: Scene) -> None:
+        tables, shadow = here.store.tables(), here.home.shadow
+        ((name, _),) = tables.fleets.items()
+        tables.requests[7] = Request(
+            number=7, kind=RequestKind.HOLD, fleet=name, at=BEGIN, actor="ann", host=HostId("a")
+        )
+        run = here.session.processes[0].incarnation
+        assert run is not None
+        tell(run.process, tables)
+        assert run.process.checker.held(shadow).wanted[7].host == "a"
 
     Scene(tmp_path).play(scene)
 

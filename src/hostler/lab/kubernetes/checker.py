@@ -76,7 +76,7 @@ class ObjectsChecker(PowerChecker):
     def look_at_nodes(self) -> None:
         """Check how Nodes stand now, where machines are some."""
         if self.nodes is not None:
-            self.nodes.look(self.noticed)
+            self.nodes.look(self.noticed, self._led_at)
 
     def machine_saved(
         self, shadow: ShadowStore, machine: Machine, events: tuple[Event, ...]

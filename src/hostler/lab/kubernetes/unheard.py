@@ -17,6 +17,9 @@ def tell(run: ProcessRun, tables: Tables) -> None:
     shadow, checker = run.shadow, run.checker
     shadow.epochs.update({name: lease.epoch for name, lease in tables.leases.items()})
     _tell_rows(run, tables)
+    for request in tables.requests.values():
+        if request.host is not None:
+            checker.asked_for(shadow, request)
     for host in tables.hosts.values():
         known = shadow.hosts.get(host.id)
         if known is None or known.version < host.version:

@@ -244,12 +244,12 @@ class NodesJudge:
 
     # ------------------------------------------------------------ how Nodes stand
 
-    def look(self, noticed: float) -> None:
-        """Find what stands for so many seconds as it should not."""
+    def look(self, noticed: float, led: float) -> None:
+        """Find what stands for so many seconds as it should not, since somebody led at the last."""
         wrong = {f"{law}: {text}": (law, text, machine) for law, text, machine in self.standing()}
         self._since = {key: self._since.get(key, self.truth.now) for key in wrong}
         for key, found in wrong.items():
-            if self.truth.now - self._since[key] > noticed:
+            if self.truth.now - max(self._since[key], led) > noticed:
                 self.wrong(*found)
 
     def standing(self) -> Iterator[tuple[str, str, str]]:

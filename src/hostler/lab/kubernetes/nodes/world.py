@@ -106,10 +106,10 @@ class NodesWorld:
         if self._judge is not None:
             self._judge.switched_off(box)
 
-    def look(self, noticed: float) -> None:
-        """Find what stands for so many seconds as it should not."""
+    def look(self, noticed: float, led: float) -> None:
+        """Find what stands for so many seconds as it should not, since somebody led at the last."""
         if self._judge is not None:
-            self._judge.look(noticed)
+            self._judge.look(noticed, led)
 
     def standing(self) -> Iterator[str]:
         """Yield what is not as it should be at rest."""
