@@ -344,6 +344,9 @@ def test_what_is_lent_and_only_scheduled_to_end_counts_once_and_for_whoever_boug
     assert many(bought(2, deletion, most=1)) == 0
     assert many(bought(2, deletion, most=2)) == 1
     assert many(bought(1, deletion, most=2)) == 0, "it is called back instead"
+    named = box("other", host=HostId("box-2"))
+    assert many(bought(1, deletion, resources=(named,), most=2)) == 1, "a person took it"
+    assert many(bought(1, deletion, resources=(named,), most=1)) == 0, "and it stands still"
     borrowed = replace(deletion.with_purchase(buyer=OTHERS), fleet=WEB)
     assert many(bought(2, borrowed, most=1)) == 1, "it counts for those who bought it"
 

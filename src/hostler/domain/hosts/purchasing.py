@@ -240,10 +240,14 @@ def _beside(snapshot: Snapshot) -> int:
 
 
 def _comes_back(host: Host, snapshot: Snapshot) -> bool:
-    """Tell whether a host of this fleet, or that it bought, can be called back from its end."""
-    return snapshot.fleet.name in {host.fleet, host.purchase.buyer} and may_come_back(
-        host, snapshot.now
-    )
+    """Tell whether a host of this fleet, or that it bought, can be called back from its end.
+
+    Not one to which a person gave another name meanwhile: nothing is done to that.
+    """
+    resource = snapshot.inventory.resource(ResourceId(host.id))
+    named = resource is not None and resource.host.stage in OTHERS
+    ours = snapshot.fleet.name in {host.fleet, host.purchase.buyer} and not named
+    return ours and may_come_back(host, snapshot.now)
 
 
 def is_paid(host: Host) -> bool:

@@ -17,9 +17,6 @@ def tell(run: ProcessRun, tables: Tables) -> None:
     shadow, checker = run.shadow, run.checker
     shadow.epochs.update({name: lease.epoch for name, lease in tables.leases.items()})
     _tell_rows(run, tables)
-    for request in tables.requests.values():
-        if request.host is not None:
-            checker.asked_for(shadow, request)
     for host in tables.hosts.values():
         known = shadow.hosts.get(host.id)
         if known is None or known.version < host.version:
@@ -46,6 +43,9 @@ def tell(run: ProcessRun, tables: Tables) -> None:
 
 
 def _tell_rows(run: ProcessRun, tables: Tables) -> None:
+    for request in tables.requests.values():
+        if request.host is not None:
+            run.checker.asked_for(run.shadow, request)
     for row in tables.fleets.values():
         known = run.shadow.rows.get(row.name)
         if known is None or known.version < row.version:
