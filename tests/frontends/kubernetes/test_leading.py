@@ -1,7 +1,7 @@
 """Leading: one process of several works, and its engine with it."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from random import Random
 
@@ -107,6 +107,7 @@ class Others:
 
     def __init__(self, failures: int = 0, *, hangs: bool = False) -> None:
         self.over, self.read, self.hangs, self._failures = False, 0, hangs, failures
+        self.lacks = ""
         self.election = Election(leads=lambda: self.over, yields=lambda: not self.over)
 
     async def catch_up(self) -> None:
@@ -116,13 +117,16 @@ class Others:
             raise StoreBusy("not now")
         self.read += 1
 
+    async def lacking(self) -> str:
+        if self.lacks == "a store":
+            raise StoreBusy("not now")
+        return self.lacks
+
 
 @asynccontextmanager
-async def succeeding(
-    election: Election, catch_up: Callable[[], Awaitable[None]]
-) -> AsyncGenerator[Election]:
+async def succeeding(election: Election, others: Others) -> AsyncGenerator[Election]:
     clock = SimClock(asyncio.get_running_loop())
-    successor = Successor(election, catch_up, clock)
+    successor = Successor(election, others.catch_up, others.lacking, clock)
     async with asyncio.TaskGroup() as group:
         task = group.create_task(successor.run())
         yield successor.election
@@ -131,7 +135,7 @@ async def succeeding(
 
 async def test_who_takes_over_neither_leads_nor_takes_anything_before_it_has_caught_up() -> None:
     others = Others()
-    async with succeeding(others.election, others.catch_up) as election:
+    async with succeeding(others.election, others) as election:
         await asyncio.sleep(10)
         assert (election.leads(), election.yields(), others.read) == (False, True, 0)
         others.over = True
@@ -147,7 +151,7 @@ async def test_who_takes_over_neither_leads_nor_takes_anything_before_it_has_cau
 
 async def test_who_is_elected_for_a_moment_meanwhile_is_one_more_to_catch_up_with() -> None:
     others = Others()
-    async with succeeding(others.election, others.catch_up) as election:
+    async with succeeding(others.election, others) as election:
         others.over = election.yields()
         await asyncio.sleep(2)
         others.over = False
@@ -161,14 +165,14 @@ async def test_who_is_elected_for_a_moment_meanwhile_is_one_more_to_catch_up_wit
 
 async def test_who_cannot_read_tries_again_and_machines_wait_for_it_no_longer_than_so() -> None:
     others = Others(failures=2)
-    async with succeeding(others.election, others.catch_up) as election:
+    async with succeeding(others.election, others) as election:
         others.over = election.yields()
         await asyncio.sleep(6)
         assert election.yields()
         await asyncio.sleep(6)
         assert (election.yields(), others.read) == (False, 1)
     others = Others(hangs=True)
-    async with succeeding(others.election, others.catch_up) as election:
+    async with succeeding(others.election, others) as election:
         others.over = election.yields()
         await asyncio.sleep(PATIENCE.total_seconds() - 2)
         assert election.yields()
@@ -176,9 +180,33 @@ async def test_who_cannot_read_tries_again_and_machines_wait_for_it_no_longer_th
         assert (election.yields(), others.read) == (False, 0)
 
 
+@pytest.mark.parametrize("lacks", ["a host of a machine", "a store"])
+async def test_who_cannot_read_takes_nothing_while_it_lacks_a_host_that_a_machine_has(
+    lacks: str,
+) -> None:
+    """It took the machine for lost, whose host went on working, and started another beside it."""
+    others = Others(hangs=True)
+    others.lacks = lacks
+    async with succeeding(others.election, others) as election:
+        others.over = election.yields()
+        await asyncio.sleep(10 * PATIENCE.total_seconds())
+        assert (election.leads(), election.yields()) == (False, True)
+        others.lacks = ""
+        await asyncio.sleep(PATIENCE.total_seconds() + 2)
+        assert (election.leads(), election.yields(), others.read) == (True, False, 0)
+    others = Others(hangs=True)
+    others.lacks = lacks
+    async with succeeding(others.election, others) as election:
+        others.over = election.yields()
+        await asyncio.sleep(PATIENCE.total_seconds() + 5)
+        others.hangs = False
+        await asyncio.sleep(PATIENCE.total_seconds() + 2)
+        assert (election.leads(), others.read) == (True, 1), "it reads anew as soon as it can"
+
+
 async def test_a_process_that_is_alone_has_nobody_to_catch_up_with() -> None:
     others = Others()
-    async with succeeding(ALONE, others.catch_up) as election:
+    async with succeeding(ALONE, others) as election:
         assert (election.leads(), election.yields()) == (True, False)
         await asyncio.sleep(60)
         assert (election.leads(), election.yields(), others.read) == (True, False, 0)

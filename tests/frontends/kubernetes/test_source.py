@@ -13,7 +13,10 @@ from hostler.app.store_registry import STORES
 from hostler.config.errors import Fault
 from hostler.config.values import Config
 from hostler.domain.errors import StoreError
+from hostler.domain.ids import AccountName, HostId, MachineId, machine_id
+from hostler.domain.model.host import Host
 from hostler.frontends.kubernetes.connecting import Connected
+from hostler.frontends.kubernetes.fleets.earlier import lacking_host
 from hostler.frontends.kubernetes.fleets.judging import Base
 from hostler.frontends.kubernetes.fleets.source import Source, Surroundings
 from hostler.frontends.kubernetes.fleets.writing import FINALIZER
@@ -22,6 +25,7 @@ from hostler.frontends.kubernetes.objects.models import Fields, StoredSecret, Wr
 from hostler.frontends.kubernetes.objects.secrets import SecretPlaces
 from hostler.kubernetes.errors import Unavailable
 from hostler.kubernetes.objects import Key, Metadata
+from hostler.testing.scenes.hosts import record
 from hostler.testing.time.clock import SimClock
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
@@ -153,3 +157,39 @@ async def test_a_fleet_is_what_it_was_again_once_its_provider_is_back(tmp_path: 
     await asyncio.sleep(1)
     running.cancel()
     assert source.config().known("web") is None, "what was deleted is no more"
+
+
+@dataclass
+class Bound:
+    """A store with one host of a rack, which a machine has or not."""
+
+    host: str
+    bound: bool = True
+
+    async def hosts(self) -> tuple[Host, ...]:
+        return (record(id=HostId(self.host), account=AccountName("rack")),)
+
+    async def bindings(self) -> dict[HostId, MachineId]:
+        return {HostId(self.host): machine_id(1)} if self.bound else {}
+
+
+@pytest.mark.parametrize(
+    ("store", "lacks"),
+    [
+        (Bound("box-1"), False),
+        (Bound("box-2"), True),
+        (Bound("box-2", bound=False), False),
+    ],
+)
+async def test_a_host_that_a_machine_has_and_that_was_not_read_is_told(
+    store: Bound, *, lacks: bool, tmp_path: Path
+) -> None:
+    """Nothing is told of accounts that list no hosts, as clouds do not."""
+    server = Server()
+    server.write("Provider", "rack", {"kind": "static"})
+    server.write("Host", "box-1", {"provider": "rack", "static": {"address": "10.0.0.1"}})
+    server.write("Fleet", "web", {"size": 0, "provider": "rack"})
+    source = await source_of(tmp_path, server)
+    assert source.lists() == {"rack": {"box-1"}}
+    text = await lacking_host(source, store)  # pyright: ignore[reportArgumentType] - what is asked of it
+    assert (f"{machine_id(1)} is on host box-2" in text) is lacks

@@ -7,6 +7,7 @@ from asyncio import TaskGroup
 from collections.abc import AsyncGenerator, Callable, Mapping, MutableMapping
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from functools import partial
 
 import structlog
 from msgspec import Struct
@@ -25,6 +26,7 @@ from hostler.frontends.kubernetes.connecting import Connected, Target, connected
 from hostler.frontends.kubernetes.definitions.manifests import manifests
 from hostler.frontends.kubernetes.fleets.earlier import (
     earlier_tables,
+    lacking_host,
     read_again,
     recorded_places,
 )
@@ -123,7 +125,8 @@ async def _run(process: Process, site: _Site, base: Base, signals: Signals) -> N
             while signals.is_reloading:
                 await services.clock().sleep(LOOK)
 
-        successor = Successor(drawn, catch_up, services.clock())
+        lacks = partial(lacking_host, source, store)
+        successor = Successor(drawn, catch_up, lacks, services.clock())
         election = successor.election
         tasks = [group.create_task(run()) for run in followed.runs()]
         nodes = frontends if isinstance(frontends, Nodes) else Nodes({}, services.clock())

@@ -30,7 +30,10 @@ LOOK = timedelta(seconds=1)
 """How often it is looked whether this process leads: by less than a lease lasts beyond belief."""
 
 PATIENCE = timedelta(seconds=30)
-"""How long machines wait for a process that cannot read anew; then what it saw last must do."""
+"""How long machines wait for a process that cannot read anew; then what it saw last must do.
+
+Where it lacks a host that a machine has, it does not: that machine would be taken for lost.
+"""
 
 Tells = Callable[[], bool]
 
@@ -70,12 +73,19 @@ class Successor:
     """Lets a process take over from another one only after it `catches_up`.
 
     Its `election` is that of before, but that it neither leads nor takes anything until then.
+    `lacks` says why it cannot go on with what it saw last, where it cannot catch up; empty where it
+    can.
     """
 
     def __init__(
-        self, election: Election, catches_up: Callable[[], Awaitable[None]], clock: Clock
+        self,
+        election: Election,
+        catches_up: Callable[[], Awaitable[None]],
+        lacks: Callable[[], Awaitable[str]],
+        clock: Clock,
     ) -> None:
-        self._election, self._catches_up, self._clock = election, catches_up, clock
+        self._election, self._clock = election, clock
+        self._catches_up, self._lacks = catches_up, lacks
         self._is_behind, self._seen = False, 0
         self.election = Election(leads=self._leads, yields=self._yields)
 
@@ -101,11 +111,23 @@ class Successor:
             await self._clock.sleep(LOOK)
 
     async def _catch_up(self) -> None:
+        while True:
+            try:
+                async with asyncio.timeout(PATIENCE.total_seconds()):
+                    return await self._caught_up()
+            except TimeoutError:
+                lacks = await self._why_not_unread()
+            if not lacks:
+                log.warning("kubernetes.taking_over_unread", seconds=PATIENCE.total_seconds())
+                return None
+            log.warning("kubernetes.not_taking_over", why=lacks)
+
+    async def _why_not_unread(self) -> str:
+        """Return why this process cannot take over with what it saw last; empty where it can."""
         try:
-            async with asyncio.timeout(PATIENCE.total_seconds()):
-                await self._caught_up()
-        except TimeoutError:
-            log.warning("kubernetes.taking_over_unread", seconds=PATIENCE.total_seconds())
+            return await self._lacks()
+        except HostlerError as error:
+            return str(error)
 
     async def _caught_up(self) -> None:
         while True:

@@ -37,6 +37,18 @@ async def read_again(source: Source, followed: Followed, store: Store) -> None:
     await source.again(earlier, await recorded_places(store, followed, source.namespaces))
 
 
+async def lacking_host(source: Source, store: Store) -> str:
+    """Return which host lacks here that a machine has on record, in a sentence; empty where none.
+
+    An engine without it would take the machine for lost, and start another beside it.
+    """
+    lists = source.lists()
+    for host in await recorded_hosts(store, map(AccountName, lists)):
+        if host.binding is not None and not lists[host.account] & {host.name, str(host.id)}:
+            return f"machine {host.binding} is on host {host.id}, which was not read yet"
+    return ""
+
+
 def provider_of(row: FleetRow) -> str:
     """Return the provider of a fleet by the table that an engine last ran; empty if unknown."""
     try:

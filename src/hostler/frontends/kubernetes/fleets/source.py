@@ -15,14 +15,15 @@ from msgspec import Struct
 from hostler.config.decode import Raw, table
 from hostler.config.digests import differing, digests
 from hostler.config.node_tables import HostNodeTable
+from hostler.config.structure import inventory_key
 from hostler.config.values import Config
 from hostler.domain.errors import ConfigError, HostlerError
 from hostler.domain.ids import AccountName, HostId
 from hostler.frontends.kubernetes.connecting import Connected
 from hostler.frontends.kubernetes.namespaces import Namespaces
-from hostler.frontends.kubernetes.objects.assembly import FLEET, Place
+from hostler.frontends.kubernetes.objects.assembly import FLEET, PROVIDER, Place
 from hostler.frontends.kubernetes.objects.candidates import Objects, secret_keys
-from hostler.frontends.kubernetes.objects.host_entries import HostPlace
+from hostler.frontends.kubernetes.objects.host_entries import HostPlace, table_list
 from hostler.frontends.kubernetes.objects.models import FLEETS, Written
 from hostler.frontends.kubernetes.objects.secrets import (
     SecretData,
@@ -267,6 +268,17 @@ class Source:
             why = f"the Secret {key.name} cannot be read: {error}"
             unread = SecretData(name=key.name, place=place, problem=why)
             return self._secrets.get(place, unread)
+
+    def lists(self) -> Mapping[str, frozenset[str]]:
+        """Return the names of the hosts in force, of each provider that has a list of them."""
+        kinds, found = self._judge.base.kinds, dict[str, frozenset[str]]()
+        for place, raw in self.judged.assembly.tables.items():
+            if place.table == PROVIDER:
+                settings = kinds[str(raw.get("kind", place.name))]().settings
+                if listed := inventory_key(settings):
+                    entries = table_list(raw.get(listed))
+                    found[place.name] = frozenset(str(one.get("name")) for one in entries)
+        return found
 
     def lent(self) -> frozenset[str]:
         """Return the fleets of the file of which objects of all namespaces may ask for machines."""
