@@ -42,8 +42,8 @@ def _as_ctrl_c(number: int, frame: FrameType | None) -> None:
 def _keep_ctrl_c() -> None:
     """Let Ctrl-C come once more where Python drops it: in a callback, such as its imports make.
 
-    An exception cannot leave a callback or a finalizer. Python reports it, and goes on: a command
-    of hours would, too.
+    An exception cannot leave a callback or a finalizer: Python reports it, and the command would go
+    on to its end.
     """
     report = sys.unraisablehook
 

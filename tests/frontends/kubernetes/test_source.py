@@ -14,9 +14,10 @@ from hostler.config.errors import Fault
 from hostler.config.values import Config
 from hostler.domain.errors import StoreError
 from hostler.domain.ids import AccountName, HostId, MachineId, machine_id
+from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.host import Host
 from hostler.frontends.kubernetes.connecting import Connected
-from hostler.frontends.kubernetes.fleets.earlier import lacking_host
+from hostler.frontends.kubernetes.fleets.earlier import behind
 from hostler.frontends.kubernetes.fleets.judging import Base
 from hostler.frontends.kubernetes.fleets.source import Source, Surroundings
 from hostler.frontends.kubernetes.fleets.writing import FINALIZER
@@ -25,6 +26,7 @@ from hostler.frontends.kubernetes.objects.models import Fields, StoredSecret, Wr
 from hostler.frontends.kubernetes.objects.secrets import SecretPlaces
 from hostler.kubernetes.errors import Unavailable
 from hostler.kubernetes.objects import Key, Metadata
+from hostler.testing.scenes.builders import BEGIN, WEB
 from hostler.testing.scenes.hosts import record
 from hostler.testing.time.clock import SimClock
 
@@ -160,11 +162,12 @@ async def test_a_fleet_is_what_it_was_again_once_its_provider_is_back(tmp_path: 
 
 
 @dataclass
-class Bound:
-    """A store with one host of a rack, which a machine has or not."""
+class Records:
+    """A store with one host of a rack, which a machine has or not, and with a fleet as it was."""
 
     host: str
     bound: bool = True
+    definition: str = ""
 
     async def hosts(self) -> tuple[Host, ...]:
         return (record(id=HostId(self.host), account=AccountName("rack")),)
@@ -172,25 +175,35 @@ class Bound:
     async def bindings(self) -> dict[HostId, MachineId]:
         return {HostId(self.host): machine_id(1)} if self.bound else {}
 
+    async def fleets(self) -> tuple[FleetRow, ...]:
+        return (FleetRow(name=WEB, created=BEGIN, definition=self.definition),)
+
+
+_LACKS = f"machine {machine_id(1)} is on host box-2, which was not read yet"
+_OTHER = "fleet web was run otherwise than it was read here"
+
 
 @pytest.mark.parametrize(
-    ("store", "lacks"),
+    ("records", "text"),
     [
-        (Bound("box-1"), False),
-        (Bound("box-2"), True),
-        (Bound("box-2", bound=False), False),
+        (Records("box-1"), ""),
+        (Records("box-2"), _LACKS),
+        (Records("box-2", bound=False), ""),
+        (Records("box-1", definition="what was read"), ""),
+        (Records("box-1", definition='{"provider": "rack", "size": 5}'), _OTHER),
     ],
 )
-async def test_a_host_that_a_machine_has_and_that_was_not_read_is_told(
-    store: Bound, *, lacks: bool, tmp_path: Path
+async def test_that_records_are_ahead_of_what_was_read_is_told(
+    records: Records, text: str, tmp_path: Path
 ) -> None:
     """Nothing is told of accounts that list no hosts, as clouds do not."""
     server = Server()
     server.write("Provider", "rack", {"kind": "static"})
     server.write("Host", "box-1", {"provider": "rack", "static": {"address": "10.0.0.1"}})
-    server.write("Fleet", "web", {"size": 0, "provider": "rack"})
+    server.write("Fleet", "web", {"size": 1, "provider": "rack"})
     source = await source_of(tmp_path, server)
     assert source.lists() == {"rack": {"box-1"}}
-    text = await lacking_host(source, store)  # pyright: ignore[reportArgumentType] - what is asked of it
-    why = f"machine {machine_id(1)} is on host box-2, which was not read yet"
-    assert text == (why if lacks else "")
+    (fleet,) = source.config().fleets
+    if records.definition == "what was read":
+        records.definition = fleet.definition
+    assert await behind(source, records) == text  # pyright: ignore[reportArgumentType] - what is asked of it

@@ -25,8 +25,8 @@ from hostler.frontends.kubernetes.clusterapi.engine import EngineAccess
 from hostler.frontends.kubernetes.connecting import Connected, Target, connected
 from hostler.frontends.kubernetes.definitions.manifests import manifests
 from hostler.frontends.kubernetes.fleets.earlier import (
+    behind,
     earlier_tables,
-    lacking_host,
     read_again,
     recorded_places,
 )
@@ -125,8 +125,7 @@ async def _run(process: Process, site: _Site, base: Base, signals: Signals) -> N
             while signals.is_reloading:
                 await services.clock().sleep(LOOK)
 
-        lacks = partial(lacking_host, source, store)
-        successor = Successor(drawn, catch_up, lacks, services.clock())
+        successor = Successor(drawn, catch_up, partial(behind, source, store), services.clock())
         election = successor.election
         tasks = [group.create_task(run()) for run in followed.runs()]
         nodes = frontends if isinstance(frontends, Nodes) else Nodes({}, services.clock())

@@ -32,7 +32,7 @@ LOOK = timedelta(seconds=1)
 PATIENCE = timedelta(seconds=30)
 """How long machines wait for a process that cannot read anew; then what it saw last must do.
 
-Where it lacks a host that a machine has, it does not: that machine would be taken for lost.
+Where records are ahead of that it does not: machines that are well would be taken for lost, or end.
 """
 
 Tells = Callable[[], bool]
@@ -73,19 +73,19 @@ class Successor:
     """Lets a process take over from another one only after it `catches_up`.
 
     Its `election` is that of before, but that it neither leads nor takes anything until then.
-    `lacks` says why it cannot go on with what it saw last, where it cannot catch up; empty where it
-    can.
+    `behind` says why it cannot go on with what it saw last, where it cannot catch up; empty where
+    it can.
     """
 
     def __init__(
         self,
         election: Election,
         catches_up: Callable[[], Awaitable[None]],
-        lacks: Callable[[], Awaitable[str]],
+        behind: Callable[[], Awaitable[str]],
         clock: Clock,
     ) -> None:
         self._election, self._clock = election, clock
-        self._catches_up, self._lacks = catches_up, lacks
+        self._catches_up, self._behind = catches_up, behind
         self._is_behind, self._seen = False, 0
         self.election = Election(leads=self._leads, yields=self._yields)
 
@@ -116,16 +116,16 @@ class Successor:
                 async with asyncio.timeout(PATIENCE.total_seconds()):
                     return await self._caught_up()
             except TimeoutError:
-                lacks = await self._why_not_unread()
-            if not lacks:
+                why = await self._why_not_unread()
+            if not why:
                 log.warning("kubernetes.taking_over_unread", seconds=PATIENCE.total_seconds())
                 return None
-            log.warning("kubernetes.not_taking_over", why=lacks)
+            log.warning("kubernetes.not_taking_over", why=why)
 
     async def _why_not_unread(self) -> str:
         """Return why this process cannot take over with what it saw last; empty where it can."""
         try:
-            return await self._lacks()
+            return await self._behind()
         except HostlerError as error:
             return str(error)
 

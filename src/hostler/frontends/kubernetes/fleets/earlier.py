@@ -37,15 +37,21 @@ async def read_again(source: Source, followed: Followed, store: Store) -> None:
     await source.again(earlier, await recorded_places(store, followed, source.namespaces))
 
 
-async def lacking_host(source: Source, store: Store) -> str:
-    """Return which host lacks here that a machine has on record, in a sentence; empty where none.
+async def behind(source: Source, store: Store) -> str:
+    """Return in what records are ahead of what was read here, in a sentence; empty where in none.
 
-    An engine without it would take the machine for lost, and start another beside it.
+    An engine that lacks a host takes its machine for lost, and starts another beside it; one that
+    has a fleet as it was before ends machines that are wanted by now.
     """
     lists = source.lists()
     for host in await recorded_hosts(store, map(AccountName, lists)):
         if host.binding is not None and not lists[host.account] & {host.name, str(host.id)}:
             return f"machine {host.binding} is on host {host.id}, which was not read yet"
+    fleets = {fleet.name: fleet for fleet in source.config().fleets}
+    for row in await store.fleets():
+        fleet = fleets.get(row.name)
+        if fleet is not None and row.definition not in {"", fleet.definition}:
+            return f"fleet {row.name} was run otherwise than it was read here"
     return ""
 
 

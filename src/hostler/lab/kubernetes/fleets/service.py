@@ -17,8 +17,8 @@ from hostler.domain.errors import StoreError
 from hostler.domain.ids import MachineId
 from hostler.frontends.kubernetes.connecting import Connected
 from hostler.frontends.kubernetes.fleets.earlier import (
+    behind,
     earlier_tables,
-    lacking_host,
     read_again,
     recorded_places,
 )
@@ -162,7 +162,7 @@ class ObjectsService:
             await read_again(source, followed, store)
             await self.replica.settled()
 
-        successor = Successor(election, catch_up, partial(lacking_host, source, store), clock)
+        successor = Successor(election, catch_up, partial(behind, source, store), clock)
         self.candidacy.election = successor.election
         recorded: Store = _Recorded(store, self.replica, clock.now())  # pyright: ignore[reportAssignmentType] - all else it leaves to the store
         reported = Reported(
