@@ -140,6 +140,8 @@ PAST_FAILURES = {
 FAILURES_OF_NEWER_DICE = {
     233008345: "choice: a person wiped a host again before it was put back (the judge)",
     233007963: "S2: a host that lists hid for minutes before its delivery was ordered again",
+    233014984: "rollout: the last of five tries met a host that did not answer (the judge)",
+    233014293: "S2: a host waited that a person works on (the judge)",
     233012331: "L1: a host that a person renamed as it was given up was waited for",
     233011173: "L1: a host under the name of another's release passed for supply for ever",
     233007693: "S2: a host was wiped to its end while an order was under way (the judge)",

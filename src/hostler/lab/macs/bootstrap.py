@@ -184,7 +184,8 @@ class BootstrapCheck:
     def rolled_out(self, shadow: ShadowStore, login: Login) -> Found:
         """Check that a fleet's list that never worked is tried on one machine in use at a time.
 
-        One whose tries are used up is tried again now and then, beside the one that comes next.
+        One whose tries are used up is tried again now and then, beside the one that comes next; a
+        host that did not answer was tried, too.
         """
         machine, commands = shadow.machines.get(login.order.machine), login.order.commands
         if machine is None or machine.phase is not Phase.READY or not commands:
@@ -193,13 +194,14 @@ class BootstrapCheck:
             return ()
         tries = self.in_use.setdefault((shadow.own, machine.fleet, commands), Counter())
         tries[machine.id] += 1
-        if tries[machine.id] > _TRIES:
+        unmet = self.logins.unmet
+        if tries[machine.id] + unmet[machine.id, commands] > _TRIES:
             return ()
         going_on = [
             other
             for other, many in tries.items()
             if other != machine.id
-            and many < _TRIES
+            and many + unmet[other, commands] < _TRIES
             and (known := shadow.machines.get(other)) is not None
             and known.phase is Phase.READY
         ]

@@ -195,7 +195,9 @@ class Purchases:
         if record is None:
             return True
         lent = record.fleet not in {None, fleet}  # another fleet of its pool had it last
-        return not (lent or record.condition in _LOST or record.goal is HostGoal.RETIRED)
+        barred = record.hold is not None and record.hold.kind.bars_machines
+        over = record.condition in _LOST or record.goal is HostGoal.RETIRED
+        return not (lent or barred or over)
 
     # ------------------------------------------------------------ what is kept
 

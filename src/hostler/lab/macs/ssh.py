@@ -62,7 +62,8 @@ class Login(Struct, frozen=True, kw_only=True):
 class Logins:
     """All logins of a run. `troubles` are probabilities of what happens to them.
 
-    `prepared` are the machines whose hosts are logged in to at this moment.
+    `prepared` are the machines whose hosts are logged in to at this moment, `unmet` how often each
+    list was to be brought to a machine whose host did not answer.
     """
 
     def __init__(self, world: World, troubles: Mapping[str, float], seed: int) -> None:
@@ -71,6 +72,7 @@ class Logins:
         self._disks = dict[bytes, Disk]()
         self._deaf = dict[str, float]()
         self.prepared = set[str]()
+        self.unmet = Counter[tuple[str, tuple[str, ...]]]()
         self.struck: Callable[[str], None] = _nobody
         self.calm: Callable[[], bool] = bool
 
@@ -140,6 +142,7 @@ class SimulatedPreparer:
         if met is not None and met.ssh is Ssh.SILENT:
             await asyncio.sleep(order.login.total_seconds())
         if met is None or met.ssh is not Ssh.UP:
+            self._logins.unmet[order.machine, order.commands] += 1
             return Prepared(error="no login: see that the host is up")
         prepared = await self._met(met, order, begun)
         await self._pass(before=False)

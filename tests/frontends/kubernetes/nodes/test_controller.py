@@ -177,3 +177,12 @@ async def test_what_is_known_of_nodes_stays_known_to_the_next_engine() -> None:
     await scene.controller.look()
     scene.controller.attach(attached(scene.records, History(), TABLE))
     assert scene.controller.guarded(FLEET.account, []) == {}
+
+
+async def test_what_is_read_of_nodes_for_one_machine_is_known_for_all() -> None:
+    """A box was passed over for half a minute after the API server had told whose its Node is."""
+    for asks in (NodeController.ready, NodeController.drain):
+        scene = Scene()
+        assert scene.controller.guarded(FLEET.account, []) is None
+        await asks(scene.controller, ONE.id)
+        assert scene.controller.guarded(FLEET.account, []) == {}

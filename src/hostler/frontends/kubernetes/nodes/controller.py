@@ -107,8 +107,14 @@ class NodeController:
         async with self._reading:
             now = self.clock.boot()
             if self._read is None or now - self._read[0] >= RECENT.total_seconds():
-                self._read = (now, index((await self.client.list_all(NODES)).items))
+                self._read = (now, await self._listed())
             return self._read[1]
+
+    async def _listed(self) -> NodeIndex:
+        """Return all Nodes as they are now; what is read for one machine is known for all."""
+        if self.rounds is not None:
+            return await self.rounds.look()
+        return index((await self.client.list_all(NODES)).items)
 
     def guarded(
         self, account: AccountName, hosts: Iterable[tuple[Zone, HostId]]
@@ -127,7 +133,7 @@ class NodeController:
             return Reply(text=" ".join(str(error).split()))
 
     async def _drained(self, fleet: ManagedFleet, name: MachineId) -> Reply:
-        nodes = index((await self.client.list_all(NODES)).items)
+        nodes = await self._listed()
         machine = fleet.machine(name)
         if machine is None:
             return Reply(text="it has ended")
