@@ -79,7 +79,7 @@ ALL = (
 """Every fault that a run of Cluster API knows."""
 
 DAYS, ROLL_DAYS = 0.06, 0.5
-_MINUTE, _HALF, _LATE, _CALLS_OF_A_SAVE = 60.0, 0.5, 3, 3
+_MINUTE, _HALF, _TENTH, _LATE, _CALLS_OF_A_SAVE = 60.0, 0.5, 0.1, 3, 3
 _WIRINGS = (Wiring.BMC, Wiring.STRIP, Wiring.GUEST, Wiring.MIXED)
 
 
@@ -125,8 +125,12 @@ class ClusterScenario(PowerScenario, frozen=True, kw_only=True):
 
     @property
     def lateness_of_saves(self) -> int:
-        """The same of what takes saves, where records lie in the API: each is several calls."""
-        return _LATE if self.success**_CALLS_OF_A_SAVE < _HALF else 1
+        """The same of what takes saves, where records lie in the API: each is several calls.
+
+        Where not one in ten comes to anything, what takes several of them in a row is later still.
+        """
+        saves = self.success**_CALLS_OF_A_SAVE
+        return 2 * _LATE if saves < _TENTH else _LATE if saves < _HALF else 1
 
 
 def draw_cluster(seed: int, size: Size) -> ClusterScenario:
