@@ -1,4 +1,4 @@
-"""What an engine listed counts as known to it, but for the last listing before its death."""
+"""What an engine listed counts as known to it once it saved the box's record."""
 
 from math import inf
 
@@ -20,21 +20,27 @@ def test_a_box_that_was_listed_as_off_is_known_to_be() -> None:
     assert sightings.off(BOX) == -inf
     sightings.note(listed(Condition.OFF), 10.0)
     assert sightings.off(BOX) == 10.0
+    sightings.saved(BOX)
     sightings.note(listed(Condition.UP), 20.0)
     assert sightings.off(BOX) == 10.0
 
 
-def test_the_last_listing_before_another_engine_leads_may_be_lost() -> None:
+def test_that_a_box_was_off_is_forgotten_where_nothing_was_saved_before_it_was_on_again() -> None:
     sightings = Sightings()
     sightings.note(listed(Condition.OFF), 10.0)
-    sightings.led()
+    sightings.note(listed(Condition.UP), 20.0)
+    sightings.saved(BOX)
     assert sightings.off(BOX) == -inf
     assert sightings.last(BOX, Condition.OFF) == 10.0
 
 
-def test_a_listing_that_another_followed_is_not_lost() -> None:
+def test_what_was_not_saved_before_another_engine_leads_may_be_lost() -> None:
     sightings = Sightings()
     sightings.note(listed(Condition.OFF), 10.0)
     sightings.note(listed(Condition.OFF), 20.0)
     sightings.led()
-    assert sightings.off(BOX) == 10.0
+    assert sightings.off(BOX) == -inf
+    sightings.note(listed(Condition.OFF), 30.0)
+    sightings.saved(BOX)
+    sightings.led()
+    assert sightings.off(BOX) == 30.0

@@ -256,6 +256,7 @@ class MetalChecker(Checker):
     def host_saved(self, shadow: ShadowStore, host: Host) -> None:
         """Check a host's record: what counts against it, how often it went on, and its cycles."""
         super().host_saved(shadow, host)
+        self._sightings.saved(host.id)
         self.found(self._strikes.saved(shadow.own, host, self.now))
         if not any(self.faults[fault] for fault in _OLDER):
             wear = self._wear.setdefault(shadow.own, Wear())

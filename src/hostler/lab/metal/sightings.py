@@ -31,16 +31,26 @@ class Sightings:
         for resource in observation.resources:
             if resource.slot == HOST and resource.condition in self._times:
                 self._times[resource.condition][HostId(resource.id)] = now
-        self._off |= self._newest_off
-        off = (one for one in observation.resources if one.condition is Condition.OFF)
-        self._newest_off = {HostId(one.id): now for one in off if one.slot == HOST}
+        for resource in observation.resources:
+            if resource.slot == HOST and resource.condition is Condition.OFF:
+                self._newest_off[HostId(resource.id)] = now
+            else:
+                self._newest_off.pop(HostId(resource.id), None)
+
+    def saved(self, box: HostId) -> None:
+        """Note that an engine saved a box's record: how it was listed by then is on it."""
+        if box in self._newest_off:
+            self._off[box] = self._newest_off[box]
 
     def led(self) -> None:
         """Note that an engine begins to lead: who listed last before may have died with it."""
         self._newest_off = {}
 
     def off(self, box: HostId) -> float:
-        """Return when an engine last listed a box as off, and went on; long ago if never."""
+        """Return when an engine last listed a box as off and saved its record; long ago if never.
+
+        One that is listed so still counts: it is known to who listed it.
+        """
         return max(self._off.get(box, -inf), self._newest_off.get(box, -inf))
 
     def last(self, box: HostId, condition: Condition) -> float:
