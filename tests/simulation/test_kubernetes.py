@@ -42,6 +42,8 @@ PAST_FAILURES = {
 FAILURES_OF_NEWER_DICE = {
     238010039: "waits: one engine after the other died before it could look (the judge)",
     238010146: "choice: a box was left on, for Nodes were never listed (the judge)",
+    238019504: "policy: a Host was wrong as it was deleted, and another process led (the judge)",
+    238019611: "S12: a box whose Host left before it was cleaned came back as clean",
     238022892: "power: that a box was off could not be saved before it was on (the judge)",
     238019539: "power: the same of a box that a machine has (the judge)",
     238018983: "L2: not one save in ten came to anything (the judge)",

@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from hostler.domain.hosts.lifecycle import decide_hosts
+from hostler.domain.ids import MachineId
 from hostler.domain.model.calls import Shows
 from hostler.domain.model.capabilities import Cleaning, HostCapabilities, Ownership
 from hostler.domain.model.host import Host, HostCleaning, HostCondition, HostGoal
@@ -158,6 +159,38 @@ def test_a_host_that_came_back_and_that_no_machine_used_is_as_its_owner_lists_it
     capabilities = replace(CAPABILITIES, hosts=hosts)
     back = after(record(condition=HostCondition.ABSENT), box(), BEGIN + MINUTE, capabilities)
     assert (back.condition, back.goal) == (HostCondition.DIRTY, None)
+
+
+@pytest.mark.parametrize("cleaning", [Cleaning.POWER_CYCLE, Cleaning.COMMAND])
+@pytest.mark.parametrize(
+    ("condition", "goal", "machine", "cleans"),
+    [
+        (HostCondition.DIRTY, HostGoal.CLEAN, MINE, True),
+        (HostCondition.QUARANTINED, HostGoal.CLEAN, MINE, True),
+        (HostCondition.FREE, None, MINE, False),
+        (HostCondition.DIRTY, None, None, False),
+    ],
+)
+def test_a_host_that_left_before_it_was_cleaned_is_cleaned_when_it_is_back(
+    condition: HostCondition,
+    goal: HostGoal | None,
+    machine: MachineId | None,
+    cleaning: Cleaning,
+    *,
+    cleans: bool,
+) -> None:
+    """It left its file, or its object was deleted: a machine got what another had left there."""
+    hosts = HostCapabilities(ownership=Ownership.RECORD, cleaning=cleaning)
+    capabilities = replace(CAPABILITIES, hosts=hosts)
+    stood = record(condition=condition, goal=goal, machine=machine, cleaned=BEGIN, missing=BEGIN)
+    snapshot = hosts_snapshot(stood, None, now=BEGIN + 9 * MINUTE)
+    (absent,) = decide_hosts(replace(snapshot, capabilities=capabilities))
+    assert absent.host.condition is HostCondition.ABSENT
+    back = after(absent.host, box(), BEGIN + 10 * MINUTE, capabilities)
+    assert (back.condition, back.goal) == (
+        HostCondition.DIRTY,
+        HostGoal.CLEAN if cleans else None,
+    )
 
 
 def test_a_host_that_somebody_else_took_from_its_machine_is_not_cleaned_by_us() -> None:

@@ -195,9 +195,9 @@ def _missing(transition: HostTransition, snapshot: AccountSnapshot) -> HostTrans
     if observed - since < (max(gap, _LOST) if host.condition is HostCondition.COMING else gap):
         return transition
     absent = host.now(HostCondition.ABSENT, snapshot.now, "complete observations no longer show it")
-    return replace(
-        transition, host=replace(absent.with_cleaning(wiped=None, wiping=None), goal=None, asked=())
-    )
+    cleaned = host.cleaning.cleaned if host.condition is HostCondition.FREE else None
+    unproved = absent.with_cleaning(wiped=None, wiping=None, cleaned=cleaned)
+    return replace(transition, host=replace(unproved, goal=None, asked=()))
 
 
 def _closed(host: Host, snapshot: AccountSnapshot) -> Host:
@@ -318,12 +318,14 @@ def _found(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host:
     """A host that no binding explains, or that came back: dirty. The reclaim is asked about it.
 
     What was to become of one that came back goes on where its name says so. A machine may have used
-    it, and have let go of it for another one when its start was tried again: where one of ours
-    would pass for clean as it is listed, it is cleaned first.
+    it, and have let go of it for another one when its start was tried again, or it was yet to be
+    cleaned when it left: where one of ours would pass for clean as it is listed, it is cleaned
+    first.
     """
     if (resumed := _resumed(host, resource, snapshot)) is not None:
         return resumed
-    hosts, used = snapshot.capabilities.hosts, host.condition is HostCondition.ALLOCATED
+    hosts, left = snapshot.capabilities.hosts, host.condition is HostCondition.ALLOCATED
+    used = left or (host.machine is not None and host.cleaning.cleaned is None)
     trusted = hosts is not None and hosts.trusts_new
     cleaned = used and trusted and _may_be_cleaned(resource, snapshot)
     dirty = replace(wipes.unproved(host), goal=HostGoal.CLEAN if cleaned else None)

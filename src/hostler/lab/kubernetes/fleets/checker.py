@@ -236,16 +236,19 @@ class FleetsChecker(ObjectsChecker):
         for shadow in self.shadows:
             if (machine := shadow.bindings.get(box)) is not None:
                 self.wrong("kept", f"Host {box} left, and the box is {machine}'s", machine)
-            elif self._is_switched(space, shadow.hosts.get(box)):
+            elif self._is_switched(space, name, one, shadow.hosts.get(box)):
                 self._power_of_left(box, str(one["spec"].get("deletionPolicy", "")))
 
-    def _is_switched(self, space: Space, record: Host | None) -> bool:
+    def _is_switched(self, space: Space, name: str, one: Raw, record: Host | None) -> bool:
         """Tell whether an engine looks after a box that leaves, for a Fleet may have it.
 
-        One whose Host was wrong for long was in force no more; nor does a Fleet count that came in
-        force since, for before it nobody switched the box.
+        One whose Host was wrong for long was in force no more, or is no more once another process
+        leads; nor does a Fleet count that came in force since, for before it nobody switched the
+        box.
         """
-        if record is None or self.now - self._ran_at.get(record.id, -inf) > _LEFT:
+        right = one["spec"]["power"] == space.host_spec(name)["power"]
+        lately = self.now - (_LEFT if right else 0.0)
+        if record is None or self._ran_at.get(record.id, -inf) < lately:
             return False
         if record.condition is HostCondition.ABSENT or record.goal is HostGoal.RETIRED:
             return False
