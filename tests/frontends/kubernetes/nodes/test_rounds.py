@@ -332,20 +332,26 @@ async def test_the_node_that_a_living_machine_left_for_another_host_is_removed(
     [
         (None, None, "Unknown", True),
         (None, None, "True", False),
-        (HostId("box-1"), None, "Unknown", False),
+        (HostId("box-1"), None, "Unknown", True),
+        (HostId("box-1"), None, "True", False),
+        (HostId("box-4"), None, "Unknown", False),
         (None, ResourceId("server"), "Unknown", False),
     ],
 )
 async def test_the_node_of_a_machine_that_waits_for_another_host_is_removed(
     phase: Phase, host: HostId | None, bound: ResourceId | None, heard: str, *, removed: bool
 ) -> None:
-    """Kubernetes seed 237000287: for as long as no other host was free, its old Node stayed."""
+    """For as long as no other host was free, or that one did not come up, its old Node stayed.
+
+    Kubernetes seeds 237000287 and 238019354.
+    """
     places = (Place(slot=SERVER, bound=bound),)
     waits = replace(ONE, phase=phase, host=host, places=places)
     scene = Scene()
     scene.store.ended[ONE.id] = scene.records.living[0] = waits
     scene.cluster.nodes.clear()
-    scene.cluster.node("left", providerID="hostler://power/z/box-4", ready=heard, **OURS)
+    box = f"hostler://power/{ONE.offer.zone}/box-4"
+    scene.cluster.node("left", providerID=box, ready=heard, **OURS)
     await scene.go_over()
     assert ("left" not in scene.cluster.nodes) is removed
 

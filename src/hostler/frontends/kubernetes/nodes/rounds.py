@@ -189,9 +189,10 @@ class Rounds:
     async def _remove(self, node: Node, joined: ManagedFleet | None) -> None:
         """Remove the Node of a machine of ours that is in the history, and of nobody living.
 
-        Or of one whose start was tried again elsewhere: it has another Node by now, or it still
-        waits for what it could run on. The same where its host has `joined` again under another
-        name, as a Node of this fleet: of two with one provider ID Cluster API's core takes neither.
+        Or of one whose start was tried again elsewhere: it has another Node by now, or another
+        host, or it still waits for what it could run on. The same where its host has `joined` again
+        under another name, as a Node of this fleet: of two with one provider ID Cluster API's core
+        takes neither.
 
         One that stays for the next machine of its box counts as deleted meanwhile, where Cluster
         Autoscaler asks for the machines: else it would be one that is not ready.
@@ -206,7 +207,7 @@ class Rounds:
             return
         self.sizes.learn(found.fleet, node)
         ended = found.phase is Phase.DELETED
-        left = ended or found.id in self.observed or _lacks_all(found)
+        left = ended or found.id in self.observed or _lacks_all(found) or _has_other(found, node)
         if not left or not may_go(node):
             return
         fleets = (one for one in self.attached.fleets if one.fleet.name == found.fleet)
@@ -227,3 +228,9 @@ def _lacks_all(machine: Machine) -> bool:
     """Tell whether a machine that starts has nothing yet, or no more, that could be a Node."""
     starts = machine.phase in {Phase.PENDING, Phase.STARTING}
     return starts and machine.host is None and not any(place.bound for place in machine.places)
+
+
+def _has_other(machine: Machine, node: Node) -> bool:
+    """Tell whether a machine that starts has another host by now than the one of a Node."""
+    starts = machine.phase in {Phase.PENDING, Phase.STARTING} and machine.host is not None
+    return starts and not is_of_host(node, machine.offer.zone, str(machine.host))
