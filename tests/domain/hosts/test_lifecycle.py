@@ -505,15 +505,16 @@ def test_one_that_is_to_be_delivered_is_lost_after_five_minutes() -> None:
         assert after.host.condition is condition
 
 
-@pytest.mark.parametrize(
-    ("stage", "condition", "goal"),
-    [
-        ("retiring", HostCondition.RETIRING, HostGoal.RETIRED),
-        ("wiping", HostCondition.DIRTY, HostGoal.CLEAN),
-        ("quarantined", HostCondition.DIRTY, HostGoal.CLEAN),
-        ("claimed", HostCondition.DIRTY, None),
-    ],
-)
+BY_NAME = [
+    ("retiring", HostCondition.RETIRING, HostGoal.RETIRED),
+    ("wiping", HostCondition.DIRTY, HostGoal.CLEAN),
+    ("quarantined", HostCondition.DIRTY, HostGoal.CLEAN),
+    ("claimed", HostCondition.DIRTY, None),
+]
+"""What becomes of a host under its own last name, when nobody has it any more."""
+
+
+@pytest.mark.parametrize(("stage", "condition", "goal"), BY_NAME)
 def test_what_was_to_become_of_a_host_that_listings_lacked_goes_on(
     stage: str, condition: HostCondition, goal: HostGoal | None
 ) -> None:
@@ -530,15 +531,7 @@ def test_what_was_to_become_of_a_host_that_listings_lacked_goes_on(
     assert (others.host.condition, others.goal) == (HostCondition.DIRTY, None), "it may be in use"
 
 
-@pytest.mark.parametrize(
-    ("stage", "condition", "goal"),
-    [
-        ("retiring", HostCondition.RETIRING, HostGoal.RETIRED),
-        ("wiping", HostCondition.DIRTY, HostGoal.CLEAN),
-        ("quarantined", HostCondition.DIRTY, HostGoal.CLEAN),
-        ("claimed", HostCondition.DIRTY, None),
-    ],
-)
+@pytest.mark.parametrize(("stage", "condition", "goal"), BY_NAME)
 @pytest.mark.parametrize("origin", list(HostOrigin))
 def test_a_host_that_its_machine_gave_back_to_be_tried_again_goes_on_by_its_name(
     stage: str, condition: HostCondition, goal: HostGoal | None, origin: HostOrigin
