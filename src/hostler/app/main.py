@@ -13,7 +13,7 @@ def main() -> None:
     SIGTERM ends a command as Ctrl-C does, so that what it opened is closed and removed. That holds
     for a command, too, that a script started beside itself: its shell lets it ignore Ctrl-C.
     """
-    _keep_ctrl_c()
+    _repeat_dropped_ctrl_c()
     try:
         if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
             _keep_ctrl_c_away()
@@ -39,7 +39,7 @@ def _as_ctrl_c(number: int, frame: FrameType | None) -> None:
         on_ctrl_c(signal.SIGINT, frame)
 
 
-def _keep_ctrl_c() -> None:
+def _repeat_dropped_ctrl_c() -> None:
     """Let Ctrl-C come once more where Python drops it: in a callback, such as its imports make.
 
     An exception cannot leave a callback or a finalizer: Python reports it, and the command would go

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 import pytest
 from msgspec.structs import replace
 
-from hostler.domain.hosts.claims import CLEAN, assign, clean_name, doubted, lets_go
+from hostler.domain.hosts.claims import ADOPTED, CLEAN, assign, clean_name, doubted, lets_go
 from hostler.domain.hosts.claims import offers as open_offers
 from hostler.domain.hosts.free import Fits, free_hosts, is_clean, none_free
 from hostler.domain.ids import HostId, MachineId, machine_id
@@ -428,6 +428,14 @@ def test_a_host_that_became_somebody_elses_before_its_claim_is_let_go(
         assert (transition.machine.host, transition.machine.asked) == (None, ())
         assert transition.machine.fact(CLEAN) is None
         assert transition.events[0].reason == Reason.HOST_LOST
+
+
+def test_what_was_known_of_a_host_that_is_let_go_says_nothing_of_the_next() -> None:
+    """That it was clean, and that a person named it to be taken as it is."""
+    known = starting(OWNER_TAG).with_fact(CLEAN, BEGIN).with_fact(ADOPTED, BEGIN)
+    snapshot = fleet_snapshot((known,), (box("foreign"),), now=LATER)
+    freed = lets_go(Transition(before=known, machine=known, resources=()), snapshot).machine
+    assert (freed.host, freed.fact(CLEAN), freed.fact(ADOPTED)) == (None, None, None)
 
 
 @pytest.mark.parametrize(("seen", "unchanged"), [(-1, True), (0, True), (1, False)])

@@ -17,6 +17,7 @@ def tell(run: ProcessRun, tables: Tables) -> None:
     shadow, checker = run.shadow, run.checker
     shadow.epochs.update({name: lease.epoch for name, lease in tables.leases.items()})
     _tell_rows(run, tables)
+    _tell_requests(run, tables)
     for host in tables.hosts.values():
         known = shadow.hosts.get(host.id)
         if known is None or known.version < host.version:
@@ -43,15 +44,18 @@ def tell(run: ProcessRun, tables: Tables) -> None:
 
 
 def _tell_rows(run: ProcessRun, tables: Tables) -> None:
-    for request in tables.requests.values():
-        if request.host is not None:
-            run.checker.asked_for(run.shadow, request)
     for row in tables.fleets.values():
         known = run.shadow.rows.get(row.name)
         if known is None or known.version < row.version:
             living = tables.living.get(row.name, {}).values()
             inserts = tuple(one for one in living if one.id not in run.shadow.machines)
             run.checker.fleet_saved(run.shadow, row, inserts, ())
+
+
+def _tell_requests(run: ProcessRun, tables: Tables) -> None:
+    for request in tables.requests.values():
+        if request.host is not None:
+            run.checker.asked_for(run.shadow, request)
 
 
 def differences(shadow: ShadowStore, tables: Tables) -> str:

@@ -29,13 +29,14 @@ class Sightings:
     def note(self, observation: Observation, now: float) -> None:
         """Note which boxes were listed as off, as up, as failed, or as not known."""
         for resource in observation.resources:
-            if resource.slot == HOST and resource.condition in self._times:
-                self._times[resource.condition][HostId(resource.id)] = now
-        for resource in observation.resources:
-            if resource.slot == HOST and resource.condition is Condition.OFF:
-                self._newest_off[HostId(resource.id)] = now
-            else:
-                self._newest_off.pop(HostId(resource.id), None)
+            box, condition = HostId(resource.id), resource.condition
+            if resource.slot != HOST or condition not in self._times:
+                continue
+            self._times[condition][box] = now
+            if condition is Condition.OFF:
+                self._newest_off[box] = now
+            elif condition is Condition.UP:
+                self._newest_off.pop(box, None)
 
     def saved(self, box: HostId) -> None:
         """Note that an engine saved a box's record: how it was listed by then is on it."""

@@ -356,6 +356,20 @@ async def test_the_node_of_a_machine_that_waits_for_another_host_is_removed(
     assert ("left" not in scene.cluster.nodes) is removed
 
 
+@pytest.mark.parametrize("phase", [Phase.READY, Phase.DRAINING, Phase.STOPPING])
+async def test_a_node_that_names_a_machine_which_was_up_stays_though_its_host_is_another(
+    phase: Phase,
+) -> None:
+    """It may be that machine's own, under an ID that is not known to be: Pods may run there."""
+    scene = Scene()
+    stays = replace(ONE, phase=phase, host=HostId("box-1"))
+    scene.store.ended[ONE.id] = scene.records.living[0] = stays
+    scene.cluster.nodes.clear()
+    scene.cluster.node("left", providerID="hostler://power/z/box-4", ready="Unknown", **OURS)
+    await scene.go_over()
+    assert "left" in scene.cluster.nodes
+
+
 async def test_the_machine_on_whose_node_we_run_is_protected() -> None:
     scene = Scene(own_node="n")
     await scene.go_over()

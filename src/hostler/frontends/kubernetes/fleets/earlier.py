@@ -41,7 +41,8 @@ async def behind(source: Source, store: Store) -> str:
     """Return in what records are ahead of what was read here, in a sentence; empty where in none.
 
     An engine that lacks a host takes its machine for lost, and starts another beside it; one that
-    has a fleet as it was before ends machines that are wanted by now.
+    has a fleet as it was before ends machines that are wanted by now. Tables of fleets compare from
+    process to process: they name Secrets by files whose paths stay.
     """
     lists = source.lists()
     for host in await recorded_hosts(store, map(AccountName, lists)):

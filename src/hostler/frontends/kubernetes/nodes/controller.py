@@ -16,10 +16,9 @@ from hostler.ports.command import Reply
 
 from .drainer import PASS, Drainer
 from .fleets import Attached, ManagedFleet
-from .objects import NODES
 from .rounds import EVERY, Rounds
 from .sizes import Sizes
-from .standing import NodeIndex, index, is_up, standing
+from .standing import NodeIndex, is_up, standing
 from .upkeep import guarded, is_to_end
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler")
@@ -85,12 +84,13 @@ class NodeController:
 
         Never raises for the outside; what was read a moment ago is not read again.
         """
-        fleet = self.rounds.attached.fleet_of(machine) if self.rounds is not None else None
+        rounds = self.rounds
+        fleet = rounds.attached.fleet_of(machine) if rounds is not None else None
         found = fleet.machine(machine) if fleet is not None else None
-        if fleet is None or found is None:
+        if rounds is None or fleet is None or found is None:
             return False, "it is in no fleet whose Nodes are known here"
         try:
-            node = fleet.node_of(found, await self._recent())
+            node = fleet.node_of(found, await self._recent(rounds))
         except ApiError as error:
             return False, " ".join(str(error).split())
         if node is None:
@@ -102,19 +102,16 @@ class NodeController:
         why = f" ({stands.text})" if stands.text else ""
         return False, f"Node {name} is {stands.readiness}{why}"
 
-    async def _recent(self) -> NodeIndex:
-        """Return all Nodes as they were read at most a moment ago: many machines start at once."""
+    async def _recent(self, rounds: Rounds) -> NodeIndex:
+        """Return all Nodes as they were read at most a moment ago: many machines start at once.
+
+        What is read for one machine is known for all from then on.
+        """
         async with self._reading:
             now = self.clock.boot()
             if self._read is None or now - self._read[0] >= RECENT.total_seconds():
-                self._read = (now, await self._listed())
+                self._read = (now, await rounds.look())
             return self._read[1]
-
-    async def _listed(self) -> NodeIndex:
-        """Return all Nodes as they are now; what is read for one machine is known for all."""
-        if self.rounds is not None:
-            return await self.rounds.look()
-        return index((await self.client.list_all(NODES)).items)
 
     def guarded(
         self, account: AccountName, hosts: Iterable[tuple[Zone, HostId]]
@@ -124,16 +121,17 @@ class NodeController:
 
     async def drain(self, machine: MachineId) -> Reply:
         """Go on draining a machine's Node for a while; see the port."""
-        fleet = self.rounds.attached.fleet_of(machine) if self.rounds is not None else None
-        if fleet is None:
+        rounds = self.rounds
+        fleet = rounds.attached.fleet_of(machine) if rounds is not None else None
+        if rounds is None or fleet is None:
             return Reply(text="it is in no fleet whose Nodes are known here")
         try:
-            return await self._drained(fleet, machine)
+            return await self._drained(rounds, fleet, machine)
         except ApiError as error:
             return Reply(text=" ".join(str(error).split()))
 
-    async def _drained(self, fleet: ManagedFleet, name: MachineId) -> Reply:
-        nodes = await self._listed()
+    async def _drained(self, rounds: Rounds, fleet: ManagedFleet, name: MachineId) -> Reply:
+        nodes = await rounds.look()
         machine = fleet.machine(name)
         if machine is None:
             return Reply(text="it has ended")

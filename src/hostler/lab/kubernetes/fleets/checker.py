@@ -140,7 +140,8 @@ class FleetsChecker(ObjectsChecker):
         for (space, name), one in self._all("fleets").items():
             uid = str(one["metadata"]["uid"])
             if space.named(name) in fleets:
-                now |= {uid} if uid in read else set()
+                if uid in read:
+                    now.add(uid)
             elif uid in ran and self._is_kept(space, name, in_force) and not is_going(one):
                 self.wrong("kept", f"Fleet {space.named(name)} was in force, and is not any more")
 
