@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from hostler.domain.fleets.reclaim import blocked
 from hostler.domain.model.calls import Shows
+from hostler.domain.model.commands import Advance
 from hostler.domain.model.fleet import FleetRow, Setback, recent
 from hostler.domain.model.machine import RESTED, CallState, Doubt, Known, Machine
 from hostler.domain.model.phases import Phase
@@ -147,6 +148,17 @@ def test_gap_between_two_absences_is_not_made_by_a_jump() -> None:
     scene.later(20 * S)
     scene.observe()
     assert reconcile(scene.the(), scene.snapshot()).place(SERVER).known[0].deleted
+
+
+@pytest.mark.parametrize("by", [DAY, -DAY, 2 * MIN])
+def test_it_is_said_until_when_a_machine_has_its_bound_after_a_jump(by: timedelta) -> None:
+    scene = Scene(fleet=replace(FLEET, size=1))
+    scene.add(machine(1, Phase.STARTING, scene.now))
+    scene.exist(server(scene.the(), Condition.STARTING))
+    jumped(scene, by)
+    scene.observe(complete=False)
+    advances = [c for c in scene.reconcile().commands if isinstance(c, Advance)]
+    assert [one.verdict.next.at for one in advances] == [scene.now + 10 * MIN]
 
 
 @pytest.mark.parametrize("back", [DAY, timedelta(0)])

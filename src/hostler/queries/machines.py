@@ -8,8 +8,8 @@ from hostler.domain.decide import verdict_of
 from hostler.domain.errors import ProviderError
 from hostler.domain.hosts.allocation import CLAIMED_TWICE
 from hostler.domain.ids import ResourceId
-from hostler.domain.machines.bootstrap import start_due
 from hostler.domain.machines.drift import noticed
+from hostler.domain.machines.lifecycle import overdue_at, time_limit
 from hostler.domain.machines.rollout import with_revision
 from hostler.domain.model.commands import Next, Verdict
 from hostler.domain.model.fleet import Fleet, FleetRow
@@ -111,13 +111,6 @@ def _at_its_limit(machine: Machine, fleet: Fleet, now: datetime) -> str:
     return f"{happens} {until(machine.since + limit, now)}".strip()
 
 
-def time_limit(machine: Machine, fleet: Fleet) -> timedelta | None:
-    """Return how long the machine may stay in its phase, or None where that is not limited."""
-    name = PHASES[machine.phase].bound
-    value: object = getattr(fleet.timers, name) if name else None
-    return value if isinstance(value, timedelta) else None
-
-
 def deletion(machine: Machine, now: datetime) -> str:
     """Return who asked for the machine's deletion, when and why; empty where nobody did."""
     asked = machine.deletion
@@ -177,7 +170,7 @@ async def explain_machine(
     if explained is None:
         raise ProviderError(f"{machine.id} changed while it was observed; ask again")
     current, verdict, now = explained.machine, explained.verdict, snapshot.now
-    deadline = _deadline(current, snapshot)
+    deadline = overdue_at(current, with_revision(snapshot))
     return MachineExplanation(
         machine=current,
         at=now,
@@ -211,14 +204,6 @@ def _next(
     if waits and step.at is not None and deadline is not None and deadline < step.at:
         return Next(kind="move", detail="failed: its start takes too long", at=deadline)
     return step
-
-
-def _deadline(machine: Machine, snapshot: Snapshot) -> datetime | None:
-    """Return when a machine has been in its phase for too long, or None where it never has."""
-    limit = time_limit(machine, snapshot.fleet)
-    if limit is not None and machine.phase is Phase.STARTING:
-        return start_due(machine, with_revision(snapshot))
-    return machine.since + limit if limit else None
 
 
 def open_moves(machine: Machine, now: datetime) -> tuple[Phase, ...]:

@@ -189,9 +189,7 @@ def _patience(transition: Transition, snapshot: Snapshot) -> Transition:
             detail = "until complete observations show nothing of it"
         case _:
             return transition
-    bound = lifecycle.bound_of(machine, snapshot)
-    at = machine.since + bound if bound is not None else None
-    return wait(transition, "observe", detail, at)
+    return wait(transition, "observe", detail, lifecycle.overdue_at(machine, snapshot))
 
 
 def bound_retries(draft: Draft, context: Context) -> Draft:

@@ -1,13 +1,14 @@
 """Lifecycle: what has the world already done? Each machine's record is moved along with it."""
 
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from msgspec.structs import replace
 
 from hostler.domain.hosts import allocation, claims
 from hostler.domain.model.calls import Refusal
 from hostler.domain.model.commands import Event
+from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.machine import LOCKED, Machine, Offer
 from hostler.domain.model.phases import PHASES, Goal, Phase, Reason
 from hostler.domain.model.resource import Condition, Resource, Scope
@@ -319,11 +320,24 @@ def _missed_scopes(machine: Machine, snapshot: Snapshot) -> tuple[Scope, ...]:
     )
 
 
-def bound_of(machine: Machine, snapshot: Snapshot) -> timedelta | None:
-    """Return the bound of the machine's phase, as this fleet sets it."""
+def time_limit(machine: Machine, fleet: Fleet) -> timedelta | None:
+    """Return how long the machine may stay in its phase, or None where that is not limited."""
     name = PHASES[machine.phase].bound
-    value = getattr(snapshot.fleet.timers, name) if name else None
+    value: object = getattr(fleet.timers, name) if name else None
     return value if isinstance(value, timedelta) else None
+
+
+def overdue_at(machine: Machine, snapshot: Snapshot) -> datetime | None:
+    """Return when the machine has been in its phase for too long, or None where it never has.
+
+    As it is decided: time counts again from a jump of the clock.
+    """
+    limit = time_limit(machine, snapshot.fleet)
+    if limit is None:
+        return None
+    if machine.phase is Phase.STARTING:
+        return bootstrap.start_due(machine, snapshot)
+    return snapshot.now - machine.elapsed(snapshot.now, snapshot.jumped) + limit
 
 
 def goal_of(machine: Machine) -> Goal | None:
