@@ -39,6 +39,8 @@ PAST_FAILURES = {
     63002642: "L1: an adoption that was asked for each minute was put off for ever",
     63002846: "S2: a call hung until after the next one was answered (the judge)",
     71001307: "S9: a start was taken over by who had a clock that was behind (the judge)",
+    235016515: "S9: the same, whose clock had jumped before it led (the judge)",
+    235016597: "S9: the same, of a box that was told to go on each two minutes (the judge)",
     76001580: "E3: a request whose taking out a lost lease refused stayed for ever",
     76000324: "power: a second try that was in flight did not count for the gap of starts",
     131000012: "choice: a box was not taken that nobody could ask (the judge)",

@@ -108,6 +108,7 @@ class ShadowStore:
     runs: set[str] = field(default_factory=set[str])
     ahead: dict[FleetName, float] = field(default_factory=dict[FleetName, float])
     leaders: dict[FleetName, str] = field(default_factory=dict[FleetName, str])
+    unnoticed: set[tuple[FleetName, str]] = field(default_factory=set[tuple[FleetName, str]])
     lost: bool = False
     fresh: float = FRESH
 
@@ -131,8 +132,12 @@ class ShadowStore:
             if m.phase is not Phase.DELETED and fleet in {None, m.fleet}
         ]
 
-    def clock_jumped(self, by: float) -> None:
-        """A clock jumped by so many seconds: what the engine measures begins anew."""
+    def clock_jumped(self, process: str, by: float) -> None:
+        """The clock of a process jumped by so many seconds: what the engine measures begins anew.
+
+        Who does not lead notices that only when it does.
+        """
+        self.unnoticed |= {(fleet, process) for fleet in self.fleets}
         for attempts in self.attempts.values():
             attempts.jumped(by)
         self.failures.last.clear()
@@ -143,11 +148,14 @@ class ShadowStore:
     def led_by(self, fleet: FleetName, process: str, ahead: float) -> None:
         """A fleet is led by a process whose clock is so many seconds ahead of true time.
 
-        By a clock behind that of its last leader, what that one dated began later.
+        By a clock behind that of its last leader, what that one dated began later; by one that
+        jumped meanwhile, it all begins anew.
         """
         self.leaders[fleet] = process
         before, self.ahead[fleet] = self.ahead.get(fleet, ahead), ahead
-        if ahead < before - _SKEW and self.bounds is not None:
+        jumped = (fleet, process) in self.unnoticed
+        self.unnoticed.discard((fleet, process))
+        if (jumped or ahead < before - _SKEW) and self.bounds is not None:
             theirs = {machine.id for machine in self.living(fleet)}
             spent = self.bounds.spent
             self.bounds.spent = {key: time for key, time in spent.items() if key[0] not in theirs}

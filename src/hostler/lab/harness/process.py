@@ -152,7 +152,7 @@ class Process:
         life = Life()
         self._note_clock()
         run = self._now = self._make(life)
-        self.home.checker.trace.note(f"{self.name}.{self._starts} starts")
+        self.home.checker.trace.note(f"{self._run_name} starts")
         self._begin(run, group)
 
     def _begin(self, run: Incarnation, group: asyncio.TaskGroup) -> None:
@@ -232,10 +232,9 @@ class Process:
     def _run_of(self, gate: Gate) -> ProcessRun:
         home = self.home
         gate.on_refusal = home.checker.struck
-        name = f"{self.name}.{self._starts}"
-        home.shadow.runs.add(name)
+        home.shadow.runs.add(self._run_name)
         return ProcessRun(
-            name=name,
+            name=self._run_name,
             clock=self.clock,
             gate=gate,
             checker=home.checker,
@@ -317,10 +316,14 @@ class Process:
     def jump(self, by: timedelta) -> None:
         """Let its wall clock jump."""
         self.clock.jump(by)
-        self.home.shadow.clock_jumped(by.total_seconds())
+        self.home.shadow.clock_jumped(self._run_name, by.total_seconds())
         self._note_clock()
         if self.incarnation is not None:
             self.incarnation.prediction.invalidate()
+
+    @property
+    def _run_name(self) -> str:
+        return f"{self.name}.{self._starts}"
 
     def _note_clock(self) -> None:
         jobs = self.home.shadow.jobs
