@@ -54,6 +54,7 @@ PAST_FAILURES = {
     185000197: "power: a backup that was put back did not know that a box had gone off (the judge)",
     206000002: "hold: a box waited for its turn behind one that refused its password (the judge)",
     139000223: "choice: a box was not taken that was about to go off (the judge)",
+    235016522: "choice: the same, where another one of its kind stays on (the judge)",
     131000485: "hold: a box that was told to go on again and again stayed dark (the judge)",
 }
 """Seeds of failures that were found and mended, and what each found."""

@@ -59,6 +59,7 @@ class BoxChoices:
                 if other.id not in taken
                 and other.zone == machine.offer.zone
                 and not is_asked_of(other.id, holds.wanted, self.truth.now)
+                and not self._is_surplus(other, shadow)
                 and self._is_better(other, record)
             )
             if found := worse(machine, box, better, f"comes first by {self.limits.prefer}"):
@@ -99,9 +100,7 @@ class BoxChoices:
         """
         since = self.truth.now - self._since(record)
         least = self.limits.least_off.total_seconds()
-        noted = record.power.since if record.power.on else None  # from its start on, not from up
-        on_for = (self.truth.now - (noted - BEGINNING).total_seconds()) if noted else since
-        stays = self.limits.stay_on or on_for < self.limits.least_on.total_seconds()
+        stays = self.limits.stay_on or self._is_young(record)
         match self.truth.condition(record.id):
             case Condition.UP:
                 return since > self.settled and bool(stays)
@@ -109,6 +108,22 @@ class BoxChoices:
                 return since > self.settled + least and record.power.on is False
             case _:
                 return False
+
+    def _is_young(self, record: Host) -> bool:
+        """Tell whether a box that is on has to stay so: it went on just now."""
+        noted = record.power.since if record.power.on else None  # from its start on, not from up
+        since = (noted - BEGINNING).total_seconds() if noted else self._since(record)
+        return self.truth.now - since < self.limits.least_on.total_seconds()
+
+    def _is_surplus(self, record: Host, shadow: ShadowStore) -> bool:
+        """Tell whether a box may go off any time: more of its kind are on than stay so."""
+        if not self._is_on(record) or self._is_young(record):
+            return False
+        kind = record.zone, record.type
+        unused = (h for h in shadow.hosts.values() if h.id not in shadow.bindings)
+        return (
+            sum((h.zone, h.type) == kind and self._is_on(h) for h in unused) > self.limits.stay_on
+        )
 
     def _since(self, record: Host) -> float:
         """Return since when a box stands as it does; by its record, where that counts anew.
