@@ -43,6 +43,7 @@ FAILURES_OF_NEWER_DICE = {
     238010039: "waits: one engine after the other died before it could look (the judge)",
     238010146: "choice: a box was left on, for Nodes were never listed (the judge)",
     238019354: "removed: a Node stayed as its machine was tried again on another box for long",
+    238027872: "policy: the Secret of a Host was deleted before it (the judge)",
     238019504: "policy: a Host was wrong as it was deleted, and another process led (the judge)",
     238019611: "S12: a box whose Host left before it was cleaned came back as clean",
     238022892: "power: that a box was off could not be saved before it was on (the judge)",

@@ -247,7 +247,8 @@ class FleetsChecker(ObjectsChecker):
         leads; nor does a Fleet count that came in force since, for before it nobody switched the
         box.
         """
-        right = one["spec"]["power"] == space.host_spec(name)["power"]
+        secret = "secretName" not in one["spec"] or self.objects.has_secret(space)
+        right = secret and one["spec"]["power"] == space.host_spec(name)["power"]
         lately = self.now - (_LEFT if right else 0.0)
         if record is None or self._ran_at.get(record.id, -inf) < lately:
             return False
