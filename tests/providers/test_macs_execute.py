@@ -574,7 +574,7 @@ async def test_a_host_is_out_of_its_networks_when_each_of_them_says_so_itself() 
         on_host(p, HostGoal.CLEAN, await seen(p), wiping=NOW, wiped=NOW),
         kind=machine_calls.DETACH,
     )
-    call = replace(call, args=(("expect", name(Stage.WIPING)), ("unlisted", network)))
+    call = replace(call, args=(("expect", name(Stage.WIPING)), ("networks", network)))
     p.world.script(Rule(fault="empty_list", route="mac_network.list", count=9))
     for _ in range(2):
         assert await p.do(call) == Refused(

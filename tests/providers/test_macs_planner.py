@@ -32,6 +32,7 @@ from hostler.domain.model.host import HostGoal, HostOrigin, ReleasePolicy, alloc
 from hostler.domain.model.machine import RESTED, RETIRE, Asked, CallState, Machine
 from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.resource import Condition, Resource, Stage
+from hostler.providers.scaleway.macs.api.networks import Attached
 from hostler.providers.scaleway.macs.plan import host_calls, machine_calls
 from hostler.providers.scaleway.macs.plan.names import STAGES
 from hostler.providers.scaleway.macs.plan.read import SERVER
@@ -542,7 +543,7 @@ def test_a_clean_host_that_no_listing_shows_in_a_network_is_asked_about_each_onc
     wiping = listed.host(mac(name=name(Stage.WIPING), vpc_status="vpc_enabled"))
     clean: dict[str, object] = {"wiping": NOW, "wiped": LATER}
     (call,) = host_calls.host_calls(HostGoal.CLEAN, record(**clean), wiping, LATER)
-    assert (call.kind, call.arg("unlisted")) == (machine_calls.DETACH, "net-1,net-2")
+    assert (call.kind, call.arg("networks")) == (machine_calls.DETACH, "net-1,net-2")
     for at, state, expected in (
         (LATER, CallState.DONE, machine_calls.FREE),
         (LATER, CallState.LAPSED, machine_calls.DETACH),
@@ -552,6 +553,16 @@ def test_a_clean_host_that_no_listing_shows_in_a_network_is_asked_about_each_onc
         assert host_kinds(HostGoal.CLEAN, wiping, asked=left, **clean) == [expected], (at, state)
     off = listed.host(mac(name=name(Stage.WIPING)))
     assert host_kinds(HostGoal.CLEAN, off, **clean) == [machine_calls.FREE], "it can be in none"
+
+
+def test_each_network_that_a_clean_host_was_shown_in_is_asked_about_too() -> None:
+    """Macs 233017801: when it was to leave, the list was empty, and it went to the pool in it."""
+    host = mac(name=name(Stage.WIPING), vpc_status="vpc_enabled")
+    shown = {host.id: (Attached("net-3", 7), Attached("net-1", 8))}
+    listed = replace(reader(), networks={FLEET: ("net-1", "net-2")}, attached=shown)
+    clean: dict[str, object] = {"wiping": NOW, "wiped": LATER}
+    (call,) = host_calls.host_calls(HostGoal.CLEAN, record(**clean), listed.host(host), LATER)
+    assert (call.kind, call.arg("networks")) == (machine_calls.DETACH, "net-1,net-2,net-3")
 
 
 def test_only_a_deletion_that_we_scheduled_is_called_off_for_a_wipe() -> None:

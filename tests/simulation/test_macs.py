@@ -138,6 +138,11 @@ PAST_FAILURES = {
 """The same of seeds as they are drawn today."""
 
 FAILURES_OF_NEWER_DICE = {
+    233017166: "S2: lists were empty for a minute, and a host was bought beside those that stood",
+    233017801: "network: a list was empty as a host was to leave its network, and it was pooled",
+    233016863: "S2: a store was put back, and knew no more what it had ordered (the judge)",
+    233017850: "S2: the same, of a host that was adopted at once (the judge)",
+    233018159: "S11: a store was put back, and a host bore an id that it never issued (the judge)",
     233008345: "choice: a person wiped a host again before it was put back (the judge)",
     233007963: "S2: a host that lists hid for minutes before its delivery was ordered again",
     233014984: "rollout: the last of five tries met a host that did not answer (the judge)",

@@ -202,14 +202,14 @@ class MacCalls:
         if isinstance(listing.trouble, TROUBLE):
             return unread(listing.trouble, "its private networks")
         listed = {one.private_network_id: one for one in listing.found.values()}
-        unlisted = call.arg("unlisted")
-        for network in filter(None, str(unlisted or "").split(",")):
+        asked = call.arg("networks")
+        for network in set(filter(None, str(asked or "").split(","))) - listed.keys():
             if (found := await self._api.attachment(call.zone, mac.id, network)) is not None:
                 listed[network] = found
         for network, attachment in listed.items():
             if network and attachment.status != "detaching":
                 await self._leave(errand, network)
-        if listed and unlisted is not None:
+        if listed and asked is not None:
             return Refused(why=Refusal.BUSY, text="it is being taken out of private networks")
         return Done()
 

@@ -66,9 +66,14 @@ def inside(attached: Iterable[Attached]) -> str:
     return ",".join(str(one) for one in attached if not one.leaves)
 
 
+def named(note: str) -> set[str]:
+    """Return the ids of the networks that a host is in, from the note that tells them."""
+    return {text.partition(":")[0] for text in note.split(",") if text}
+
+
 def missing(wanted: Iterable[str], note: str) -> tuple[str, ...]:
     """Return the networks that a host, as its notes tell, is not in yet."""
-    known = {text.partition(":")[0] for text in note.split(",")}
+    known = named(note)
     return tuple(network for network in wanted if network not in known)
 
 

@@ -17,6 +17,7 @@ from hostler.domain.model.host import (
 )
 from hostler.domain.model.machine import CallState
 from hostler.domain.model.resource import Resource, Stage
+from hostler.providers.scaleway.macs.api.networks import named
 
 from .machine_calls import (
     DELETE,
@@ -104,15 +105,17 @@ def _out_of_networks(host: Host, resource: Resource) -> tuple[Call, ...]:
     """Take a host out of its last tenant's networks, before anybody else may take it.
 
     A listing that shows it in none is nothing: lists are empty for a while. So each network that
-    tenants ask for is asked about by itself, once after the wipe.
+    tenants ask for, or that it was shown in, is asked about by itself, once after the wipe.
     """
     asked, unlisted = host.last_asked(DETACH), resource.note("unlisted")
+    shown = resource.note("nics")
     wiped = host.cleaning.wiped
     sure = asked is not None and wiped is not None and asked.at >= wiped
     sure = sure and _asked_well(host, DETACH)
-    if not resource.note("nics") and (sure or not unlisted):
+    if not shown and (sure or not unlisted):
         return ()
-    call = expecting(resource, DETACH, HOST, ("unlisted", unlisted))
+    networks = ",".join(sorted(named(shown) | named(unlisted)))
+    call = expecting(resource, DETACH, HOST, ("networks", networks))
     return (replace(call, effect=Effect.DESTROY),)
 
 
