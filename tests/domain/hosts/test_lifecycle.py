@@ -485,24 +485,34 @@ def test_a_tenant_that_no_record_knows_ends_all_work_on_its_host(host: Host, sta
     assert after.goal is host.goal, "nor does the name of its last tenant"
 
 
+def owned(snapshot: AccountSnapshot) -> AccountSnapshot:
+    """Return what a cycle sees, of hosts that are nobody's to lease."""
+    hosts = snapshot.capabilities.hosts
+    assert hosts is not None
+    own = replace(snapshot.capabilities, hosts=replace(hosts, paid_period=None))
+    return replace(snapshot, capabilities=own)
+
+
 def test_absence_needs_two_observations_and_the_consistency_delay() -> None:
-    first = decided(hosts_snapshot(FREE, None, now=BEGIN))
+    first = decided(owned(hosts_snapshot(FREE, None, now=BEGIN)))
     assert first.host.health.missing == BEGIN
     assert first.host.condition is HostCondition.FREE
-    early = decided(hosts_snapshot(first.host, None, now=BEGIN + CONSISTENCY_DELAY - SECOND))
+    at = BEGIN + CONSISTENCY_DELAY
+    early = decided(owned(hosts_snapshot(first.host, None, now=at - SECOND)))
     assert early.host.condition is HostCondition.FREE
-    lost = decided(hosts_snapshot(first.host, None, now=BEGIN + CONSISTENCY_DELAY))
+    lost = decided(owned(hosts_snapshot(first.host, None, now=at)))
     assert (lost.host.condition, lost.host.cleaning.wiped) == (HostCondition.ABSENT, None)
-    back = decided(hosts_snapshot(first.host, box("pool"), now=BEGIN + CONSISTENCY_DELAY))
+    back = decided(owned(hosts_snapshot(first.host, box("pool"), now=at)))
     assert (back.host.condition, back.host.health.missing) == (HostCondition.FREE, None)
 
 
-def test_one_that_is_to_be_delivered_is_lost_after_five_minutes() -> None:
+@pytest.mark.parametrize("condition", [HostCondition.COMING, HostCondition.FREE])
+def test_a_leased_host_is_lost_after_five_minutes(condition: HostCondition) -> None:
     """Lists hid one for a minute and a half, and a second was bought for a day."""
-    coming = record(condition=HostCondition.COMING, order=MINE, missing=BEGIN)
-    for seconds, condition in ((299, HostCondition.COMING), (300, HostCondition.ABSENT)):
-        after = decided(hosts_snapshot(coming, None, now=BEGIN + seconds * SECOND))
-        assert after.host.condition is condition
+    leased = record(condition=condition, order=MINE, missing=BEGIN)
+    for seconds, expected in ((299, condition), (300, HostCondition.ABSENT)):
+        after = decided(hosts_snapshot(leased, None, now=BEGIN + seconds * SECOND))
+        assert after.host.condition is expected
 
 
 BY_NAME = [

@@ -39,7 +39,7 @@ from .enrolment import described, late_holder, listed, ordered, unrecorded
 from .pool import of_pool, taken_by_another
 
 _LOST = timedelta(minutes=5)
-"""So long listings lack what is to be delivered before it is lost: they hide hosts for minutes."""
+"""So long listings lack what is leased before it is lost: they hide hosts for minutes."""
 
 
 def decide_hosts(snapshot: AccountSnapshot) -> tuple[HostTransition, ...]:
@@ -182,7 +182,7 @@ def _wipe_of(machine: Machine) -> Asked | None:
 def _missing(transition: HostTransition, snapshot: AccountSnapshot) -> HostTransition:
     """A host that two complete observations lack, a gap apart, is gone until one shows it again.
 
-    One that was ordered and is not delivered has longer: another is ordered in its place.
+    One that is leased has longer: another may be ordered in its place.
     """
     host = transition.host
     observed = snapshot.inventory.whole.get((host.zone, snapshot.capabilities.host_kind))
@@ -191,8 +191,11 @@ def _missing(transition: HostTransition, snapshot: AccountSnapshot) -> HostTrans
     if host.health.missing is None:
         return replace(transition, host=host.with_health(missing=observed))
     since = max(host.health.missing, snapshot.jumped or host.health.missing)
-    gap = max(snapshot.absence_gap, snapshot.capabilities.consistency_delay)
-    if observed - since < (max(gap, _LOST) if host.condition is HostCondition.COMING else gap):
+    hosts = snapshot.capabilities.hosts
+    longer = _LOST if hosts is not None and hosts.paid_period is not None else timedelta(0)
+    if observed - since < max(
+        snapshot.absence_gap, snapshot.capabilities.consistency_delay, longer
+    ):
         return transition
     absent = host.now(HostCondition.ABSENT, snapshot.now, "complete observations no longer show it")
     cleaned = host.cleaning.cleaned if host.condition is HostCondition.FREE else None
