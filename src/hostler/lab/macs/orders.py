@@ -15,7 +15,7 @@ from datetime import timedelta
 from hostler.domain.ids import FleetName, HostId, MachineId, ResourceId
 from hostler.domain.model.calls import Call
 from hostler.domain.model.fleet import FleetRow
-from hostler.domain.model.host import Host, HostCondition, HostGoal, HostOrigin
+from hostler.domain.model.host import Host, HostCondition, HostGoal, HostOrigin, host_of
 from hostler.domain.model.machine import RESTED, Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import OrphanClass, OwnerTag
@@ -54,7 +54,7 @@ class Purchases:
         default_factory=dict[Fleets, deque[tuple[float, int]]]
     )
     idle: dict[HostId, float] = field(default_factory=dict[HostId, float])
-    owned: dict[HostId, str] = field(default_factory=dict[HostId, str])
+    owned: dict[HostId, tuple[str, float]] = field(default_factory=dict[HostId, tuple[str, float]])
     buyers: dict[HostId, Fleets] = field(default_factory=dict[HostId, Fleets])
     wiping: dict[MachineId, set[HostId]] = field(default_factory=dict[MachineId, set[HostId]])
 
@@ -102,7 +102,7 @@ class Purchases:
             owner_tag = fact.owner[1]
             shadow = next((b for b in shadows if b.own == owner_tag.installation), None)
             if shadow is not None:
-                self.owned[host] = shadow.own
+                self.owned[host] = shadow.own, self.now
                 found += self._afford(shadow, owner_tag.fleet, mac)
                 found += self._needed(shadow, owner_tag)
                 found += self._most(shadow)
@@ -164,11 +164,15 @@ class Purchases:
         return (Violation(invariant="S2", text=text),)
 
     def _most(self, shadow: ShadowStore) -> Found:
-        """No more hosts stand that were ordered than all fleets of an installation may have."""
+        """No more hosts stand that were ordered than all fleets of an installation may have.
+
+        A store that was put back knows of none that came after its backup what it once was.
+        """
         limits = self.demands.limits
         if limits is None or limits.most is None:
             return ()
-        mine = [host for host, own in self.owned.items() if own == shadow.own]
+        owned = self.owned.items()
+        mine = [h for h, (own, at) in owned if own == shadow.own and not shadow.has_forgotten(at)]
         standing = sum(self._is_standing(host, shadow) for host in mine)
         most = limits.most * len(shadow.fleets)
         if standing <= most:
@@ -225,7 +229,8 @@ class Purchases:
         ours = owner is not None and owner[1].installation in shadow.ours
         if not ours or fact.by_person:  # somebody took it out of its hands, or lent it to another
             return False
-        if fact.late >= fact.named and ResourceId(host) in shadow.orphans:  # only people may end it
+        apart = fact.late >= fact.named or owner[1].machine not in shadow.issued
+        if apart and host in map(host_of, shadow.orphans):  # only people may end it
             return False
         barred = record.is_barred(BEGINNING + timedelta(seconds=self.now))
         wanted = record.purchase.policy is not None or barred
