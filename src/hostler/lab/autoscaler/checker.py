@@ -36,7 +36,7 @@ from .cluster import PROVIDER_ID
 _NOTICED = 900.0
 """So long, in seconds, a box may be down before whoever looks knows of it."""
 _READ = 1.0
-"""So long, in seconds, core may go by a target that it read before a machine recovered."""
+"""So long, in seconds, core may go by what it read before a machine or its box recovered."""
 _AGAIN = f"{Phase.STOPPING}>{Phase.PENDING}"
 _COUNTS = frozenset({Phase.PENDING, Phase.STARTING, Phase.READY})
 
@@ -94,8 +94,12 @@ class AutoscalerChecker(PowerChecker):
             return False
         never_came = machine.health.was_ready is None
         is_lost = machine.id in self._spared if never_came else machine.phase is Phase.READY
-        down = machine.host is not None and self.truth.condition(machine.host) is not Condition.UP
-        return not (is_lost and down)
+        return not (is_lost and machine.host is not None and self._was_down(machine.host))
+
+    def _was_down(self, box: HostId) -> bool:
+        """Tell whether a box is not up, or was not when core read how its Node stands."""
+        up_for = self.truth.now - self.truth.since(box)
+        return self.truth.condition(box) is not Condition.UP or up_for < _READ
 
     def ordered(self, delta: int) -> None:
         """Note an order that was granted."""
