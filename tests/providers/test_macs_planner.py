@@ -558,8 +558,8 @@ def test_a_clean_host_that_no_listing_shows_in_a_network_is_asked_about_each_onc
 def test_each_network_that_a_clean_host_was_shown_in_is_asked_about_too() -> None:
     """Macs 233017801: when it was to leave, the list was empty, and it went to the pool in it."""
     host = mac(name=name(Stage.WIPING), vpc_status="vpc_enabled")
-    shown = {host.id: (Attached("net-3", 7), Attached("net-1", 8))}
-    listed = replace(reader(), networks={FLEET: ("net-1", "net-2")}, attached=shown)
+    attached = {host.id: (Attached("net-3", 7), Attached("net-1", 8))}
+    listed = replace(reader(), networks={FLEET: ("net-1", "net-2")}, attached=attached)
     clean: dict[str, object] = {"wiping": NOW, "wiped": LATER}
     (call,) = host_calls.host_calls(HostGoal.CLEAN, record(**clean), listed.host(host), LATER)
     assert (call.kind, call.arg("networks")) == (machine_calls.DETACH, "net-1,net-2,net-3")

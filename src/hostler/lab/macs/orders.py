@@ -225,11 +225,10 @@ class Purchases:
         if not mac.delivered:  # the provider refuses to delete what it has not handed over
             return False
         fact = self.truth.hosts[host]
-        owner = fact.owner
-        ours = owner is not None and owner[1].installation in shadow.ours
-        if not ours or fact.by_person:  # somebody took it out of its hands, or lent it to another
-            return False
-        apart = fact.late >= fact.named or owner[1].machine not in shadow.issued
+        tag = fact.owner[1] if fact.owner is not None else None
+        if tag is None or tag.installation not in shadow.ours or fact.by_person:
+            return False  # somebody took it out of its hands, or lent it to another
+        apart = fact.late >= fact.named or tag.machine not in shadow.issued
         if apart and host in map(host_of, shadow.orphans):  # only people may end it
             return False
         barred = record.is_barred(BEGINNING + timedelta(seconds=self.now))

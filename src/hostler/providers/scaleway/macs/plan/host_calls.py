@@ -108,13 +108,13 @@ def _out_of_networks(host: Host, resource: Resource) -> tuple[Call, ...]:
     tenants ask for, or that it was shown in, is asked about by itself, once after the wipe.
     """
     asked, unlisted = host.last_asked(DETACH), resource.note("unlisted")
-    shown = resource.note("nics")
+    listed = resource.note("nics")
     wiped = host.cleaning.wiped
     sure = asked is not None and wiped is not None and asked.at >= wiped
     sure = sure and _asked_well(host, DETACH)
-    if not shown and (sure or not unlisted):
+    if not listed and (sure or not unlisted):
         return ()
-    networks = ",".join(sorted(named(shown) | named(unlisted)))
+    networks = ",".join(sorted(named(listed) | named(unlisted)))
     call = expecting(resource, DETACH, HOST, ("networks", networks))
     return (replace(call, effect=Effect.DESTROY),)
 
