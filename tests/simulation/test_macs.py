@@ -138,6 +138,7 @@ PAST_FAILURES = {
 """The same of seeds as they are drawn today."""
 
 FAILURES_OF_NEWER_DICE = {
+    233020889: "S5: a person had a host reinstalled while its machine started (the judge)",
     233017166: "S2: lists were empty for a minute, and a host was bought beside those that stood",
     233017801: "network: a list was empty as a host was to leave its network, and it was pooled",
     233016863: "S2: a store was put back, and knew no more what it had ordered (the judge)",

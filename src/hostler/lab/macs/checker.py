@@ -352,14 +352,20 @@ class MacChecker(ScalewayChecker):
         if machine.host is None or machine.phase is Phase.DELETED:
             return
         if machine.phase is Phase.READY and (before is None or before.phase is not Phase.READY):
-            self._gets_ready(shadow, machine.host)
+            self._gets_ready(shadow, machine.host, before)
         if shadow.bindings.get(machine.host) != machine.id:
             text = f"{machine.id} has host {machine.host}, which is not bound to it"
             self.found((Violation(invariant="S13", text=text, machine=machine.id),))
 
-    def _gets_ready(self, shadow: ShadowStore, host: HostId) -> None:
-        """Note how often a host's disk was written, for its store knows its machine on that one."""
-        if (mac := self.truth.mac(host)) is not None:
+    def _gets_ready(self, shadow: ShadowStore, host: HostId, before: Machine | None) -> None:
+        """Note how often a host's disk was written, for its store knows its machine on that one.
+
+        What a person had written anew while it started may be known as it was before.
+        """
+        shadow.disks.pop(host, None)
+        began = (before.since - BEGINNING).total_seconds() if before is not None else self.now
+        mac = self.truth.mac(host)
+        if mac is not None and self.truth.hosts[host].reinstalled < began:
             shadow.disks[host] = mac.installs
 
     # ------------------------------------------------------------ at rest

@@ -71,12 +71,13 @@ class Fact:
     """One host. Times are true seconds.
 
     `used` is how often its disk had been written when somebody (`user`) last had it; whoever gets
-    it next must find it written anew. `handled` is when a person last renamed it, `late` when
-    something last took effect beyond the consistency delay, `named` since when it bears its name,
-    `by_person` if a person gave it that. `lent` is the installation whose name a person gave it, or
-    that took it when a person had put it into the pool, until another one renames it. `promised`
-    says that a rename was answered well which takes effect later than the consistency delay.
-    `unclaimed` is the last name that it bore which was none of a hostler's.
+    it next must find it written anew. `handled` is when a person last renamed it, `reinstalled`
+    when one last had its disk written, `late` when something last took effect beyond the
+    consistency delay, `named` since when it bears its name, `by_person` if a person gave it that.
+    `lent` is the installation whose name a person gave it, or that took it when a person had put it
+    into the pool, until another one renames it. `promised` says that a rename was answered well
+    which takes effect later than the consistency delay. `unclaimed` is the last name that it bore
+    which was none of a hostler's.
     """
 
     name: str
@@ -87,6 +88,7 @@ class Fact:
     used: int
     user: str = PERSON
     handled: float = NEVER
+    reinstalled: float = NEVER
     late: float = NEVER
     by_person: bool = False
     lent: str = ""
@@ -228,7 +230,7 @@ class GroundTruth:
         by = next((a for a in reversed(fact.asked) if a.act == "reinstall"), None)
         late = by is not None and fact.moved - by.begun > self.consistency_delay
         if by_hand:
-            by, late = None, False
+            by, late, fact.reinstalled = None, False, fact.moved
         if late:
             fact.late = fact.moved
         return Change(what="wiped", host=host, by=by, before=before, late=late)
