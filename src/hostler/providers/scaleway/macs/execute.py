@@ -203,7 +203,7 @@ class MacCalls:
             return unread(listing.trouble, "its private networks")
         listed = {one.private_network_id: one for one in listing.found.values()}
         asked = call.arg("networks")
-        for network in set(filter(None, str(asked or "").split(","))) - listed.keys():
+        for network in sorted({*filter(None, str(asked or "").split(","))} - listed.keys()):
             if (found := await self._api.attachment(call.zone, mac.id, network)) is not None:
                 listed[network] = found
         for network, attachment in listed.items():
