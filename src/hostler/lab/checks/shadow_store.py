@@ -73,7 +73,8 @@ class ShadowStore:
     hosts came to be that a fleet ordered, and how many euros each commits to; `decided` is when it
     was last decided into which phase each machine is to move; `ending` are the machines that a
     fleet's newest decision ends; `runs` are the names of all runs of its processes; `forgotten` is
-    the time, in seconds, from a backup until it was put back.
+    the time, in seconds, from a backup until it was put back; `unnoticed` are the fleets that each
+    run has not led since its clock jumped.
     """
 
     own: InstallationId
