@@ -264,7 +264,7 @@ def test_a_host_that_is_deleted_while_it_is_released_is_over() -> None:
         await at_stage(s, "releasing")
         s.rig.world.console.do("delete", s.ids[0])
         await bare(s, hostler)
-        await s.rig.clock.sleep(5 * MINUTE)
+        await s.rig.clock.sleep(10 * MINUTE)
         assert [host.condition for host in await hostler.store.hosts()] == ["absent"]
 
     play_macs(scene)
