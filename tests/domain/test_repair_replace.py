@@ -268,6 +268,27 @@ def test_replacing_takes_room_of_the_cap() -> None:
     assert scene.the(1).fact("allowed") == scene.now
 
 
+def test_none_is_replaced_while_many_are_lost() -> None:
+    """Instances 231008640: it was drained, and stood unused until the gate let it go."""
+    scene = outdated(1, surge=0)
+    scene.row = replace(scene.row, losses=(scene.now,) * 3)
+    (verdict,) = scene.reconcile().verdicts
+    assert phases(scene) == [Phase.READY]
+    assert verdict.next == Next(kind="move", detail="draining: when no more are lost at once")
+    assert not scene.row.destructions
+    scene.later(FLEET.timers.wave_window)
+    scene.observe()
+    scene.reconcile()
+    assert phases(scene)[0] is Phase.DRAINING
+
+
+def test_one_is_replaced_though_few_are_lost() -> None:
+    scene = outdated(1, surge=0)
+    scene.row = replace(scene.row, losses=(scene.now,) * 2)
+    scene.reconcile()
+    assert phases(scene)[0] is Phase.DRAINING
+
+
 def test_machine_past_its_greatest_age_is_replaced() -> None:
     scene = Scene(fleet=replace(FLEET, timers=replace(FLEET.timers, max_age=HOUR)))
     scene.furnish(machine(1))

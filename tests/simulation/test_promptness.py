@@ -7,13 +7,11 @@ import pytest
 from msgspec.structs import replace
 
 from hostler.domain.ids import InstallationId
-from hostler.domain.model.machine import Deletion
 from hostler.domain.model.phases import Phase
 from hostler.lab.servers.promptness import ANSWERED, BOUNDS, Promptness
 from hostler.simulators.scaleway.state.records import State
 from hostler.simulators.scaleway.world import World
-from hostler.testing.invariants import REPLACES
-from hostler.testing.scenes.builders import BEGIN, machine
+from hostler.testing.scenes.builders import machine
 
 OURS = InstallationId("i1")
 ONE = machine(1)
@@ -76,14 +74,6 @@ def test_a_record_that_lags_behind_its_server_is_wrong_after_its_bound(
     (wrong,) = judge.check(OURS, (lags,), 1.0, {ONE.id})
     assert wrong.invariant == "L2"
     assert true in wrong.text
-
-
-def test_a_machine_that_is_replaced_may_wait_for_the_end_of_a_wave_of_losses() -> None:
-    """Instances 231008640: many were lost, and none goes meanwhile whose loss is not proved."""
-    ends = Deletion(at=BEGIN, actor=REPLACES, why="max_age")
-    (judge, _), replaced = promptness(server()), replace(ONE, phase=Phase.STOPPING, deletion=ends)
-    assert not judge.check(OURS, (replaced,), 600.0, {ONE.id})
-    assert judge.check(OURS, (replaced,), 1.0, {ONE.id})
 
 
 def test_what_is_as_its_record_says_is_well_however_long() -> None:

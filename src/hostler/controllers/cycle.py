@@ -17,6 +17,7 @@ from hostler.domain.decision.view import view_of
 from hostler.domain.errors import Fenced, StoreError, StoreUnusable
 from hostler.domain.hosts.next_calls import moved_events
 from hostler.domain.ids import MachineId
+from hostler.domain.machines.failure import loses_many
 from hostler.domain.model.commands import (
     Advance,
     Bind,
@@ -29,7 +30,7 @@ from hostler.domain.model.commands import (
     SaveOrphans,
     Unbind,
 )
-from hostler.domain.model.fleet import WELL, Fleet, in_wave
+from hostler.domain.model.fleet import WELL, Fleet
 from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Machine, MachineSpec, Offer
 from hostler.domain.model.phases import Phase, Reason
@@ -118,8 +119,7 @@ class Reconciler:
         account = await gather(self._ports, self._state, occasion, self._steadiness)
         snapshot = view_of(account, fleet, self._state.terms(fleet.name))
         self._state.world[fleet.name] = world_is_right(snapshot)
-        doubted = sum(machine.health.doubt is not None for machine in snapshot.machines)
-        self._state.wave[fleet.name] = in_wave(fleet, snapshot.row, doubted, snapshot.now)
+        self._state.wave[fleet.name] = loses_many(snapshot.machines, snapshot.row, snapshot)
         cache = self._state.cache.setdefault(fleet.name, DecisionCache(longest=self._longest))
         decision = decide(snapshot, self._state.account.provider, cache)
         self._state.recalled -= {machine.id for machine in snapshot.machines}

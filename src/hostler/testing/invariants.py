@@ -56,9 +56,8 @@ _CLOSE = timedelta(seconds=2)
 _MANY = 40
 """So many machines that start may be waiting for their first answers."""
 
-REPLACES = "hostler-replace"
-"""Who ends a machine that is replaced: too old, outdated, or too dear."""
-_OURS = frozenset({"hostler", REPLACES})
+_REPLACES = "hostler-replace"
+_OURS = frozenset({"hostler", _REPLACES})
 """Who ends a machine by the engine's own choice: one too many, and one that is replaced."""
 
 LIVE = frozenset({Phase.PENDING, Phase.STARTING, Phase.READY, Phase.DRAINING, Phase.STANDBY})
@@ -421,7 +420,7 @@ def replaced(
     deletion = machine.deletion
     if before is None or before.deletion is not None or deletion is None:
         return _FINE
-    if deletion.actor != REPLACES or deletion.why == "window_over":
+    if deletion.actor != _REPLACES or deletion.why == "window_over":
         return _FINE
     age, since = fleet.timers.max_age, before.health.was_ready
     old = age is not None and since is not None and deletion.at - since >= age

@@ -7,12 +7,12 @@ from msgspec.structs import replace
 from hostler.domain.fleets import offers
 from hostler.domain.hosts import allocation, turns
 from hostler.domain.ids import evolve
-from hostler.domain.machines import drift, lifecycle, repair, retry
+from hostler.domain.machines import drift, failure, lifecycle, repair, retry
 from hostler.domain.machines.next_calls import allowed
 from hostler.domain.machines.probing import failure_of
 from hostler.domain.model.calls import Shows
 from hostler.domain.model.commands import Next
-from hostler.domain.model.fleet import FleetRow, in_wave
+from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal, Phase, Reason
 from hostler.domain.model.resource import Resource
@@ -27,8 +27,7 @@ def follow(draft: Draft, context: Context) -> Draft:
     """What has the world already done? An illegal move is reported, not made."""
     snapshot, cache = context.snapshot, context.cache
     row = offers.in_present(draft.row, snapshot)
-    doubted = sum(machine.health.doubt is not None for machine in draft.machines)
-    wave = in_wave(snapshot.fleet, row, doubted, snapshot.now)
+    wave = failure.loses_many(draft.machines, row, snapshot)
     transitions, alarms, unissued = list[Transition](), list[str](), list[Resource]()
     for before, machine in zip(snapshot.machines, draft.machines, strict=True):
         if machine.id in snapshot.moving:

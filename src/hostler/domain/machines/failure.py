@@ -5,7 +5,7 @@ observation at least an absence gap later still shows it. In a wave of losses ea
 observation of its own.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 from msgspec.structs import replace
@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from hostler.domain.hosts import turns
 from hostler.domain.hosts.allocation import HAD
 from hostler.domain.model.calls import Refusal, Shows
+from hostler.domain.model.fleet import FleetRow, in_wave
 from hostler.domain.model.host import AT_HOME
 from hostler.domain.model.machine import CallState, Doubt, Machine
 from hostler.domain.model.phases import Phase, Reason
@@ -59,6 +60,12 @@ def switched_on(machine: Machine, snapshot: Snapshot) -> bool:
     if machine.health.was_ready is None and snapshot.jumped is not None:
         done = max(done, snapshot.jumped)
     return observed >= done + snapshot.capabilities.consistency_delay_of(powered[-1].kind)
+
+
+def loses_many(machines: Iterable[Machine], row: FleetRow, snapshot: Snapshot) -> bool:
+    """Tell whether so many are lost, or in doubt, that no loss is believed without its proof."""
+    doubted = sum(machine.health.doubt is not None for machine in machines)
+    return in_wave(snapshot.fleet, row, doubted, snapshot.now)
 
 
 def suspected(transition: Transition, snapshot: Snapshot) -> Reason | None:

@@ -10,6 +10,8 @@ from hostler.domain.model.snapshot import Snapshot
 from hostler.domain.model.transition import Transition, wait
 from hostler.domain.observation.blockers import paused
 
+from . import failure
+
 REPLACE = "hostler-replace"
 """The actor of endings that age, a changed template or the price of a host asks for."""
 
@@ -65,7 +67,10 @@ def surge(transitions: tuple[Transition, ...], snapshot: Snapshot) -> int:
 def replace_one(
     transitions: tuple[Transition, ...], row: FleetRow, target: int, snapshot: Snapshot
 ) -> tuple[tuple[Transition, ...], FleetRow]:
-    """End at most one machine that is due, once its replacement is ready and the caps allow it."""
+    """End at most one machine that is due, once its replacement is ready and the caps allow it.
+
+    None while many are lost at once: drained, it would stand unused until the gate lets it go.
+    """
     if not _replaces(snapshot) or paused(row, snapshot.now) or snapshot.fleet.protected:
         return transitions, row
     ready = sum(s.machine.phase is Phase.READY and s.machine.wanted for s in transitions)
@@ -74,7 +79,10 @@ def replace_one(
     for place, transition in enumerate(transitions):
         reason = _may_go(transition, snapshot)
         if reason is not None:
-            changed, row = _replaced(transition, reason, row, snapshot)
+            if failure.loses_many((one.machine for one in transitions), row, snapshot):
+                changed = wait(transition, "move", "draining: when no more are lost at once")
+            else:
+                changed, row = _replaced(transition, reason, row, snapshot)
             return (*transitions[:place], changed, *transitions[place + 1 :]), row
     return transitions, row
 

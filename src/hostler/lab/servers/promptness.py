@@ -13,23 +13,18 @@ from hostler.domain.model.phases import Goal, Phase
 from hostler.lab.checks.lag import Lag
 from hostler.simulators.scaleway.state.records import Server, State
 from hostler.simulators.scaleway.world import World
-from hostler.testing.invariants import REPLACES, Found, Violation
+from hostler.testing.invariants import Found, Violation
 
 ANSWERED = 120.0
 """So long ago, in seconds, an answer may be that a machine is called ready for."""
 
 _LEFT_OFF = "its server is off, and nothing is done for it"
 _LEFT_THERE = "its server is there, and nothing is done for it"
-_REPLACED = "its server is there, another stands in its place, and nothing is done for it"
 _LEFT = dict.fromkeys((_LEFT_OFF, _LEFT_THERE), 300.0)
-_WAVE = 300.0
-"""So long after the last of many losses none is replaced, in seconds, that is not proved (G11)."""
 BOUNDS = {"answers": 180.0, "is down": 300.0, "has nothing left": 300.0, **_LEFT}
-BOUNDS[_REPLACED] = BOUNDS[_LEFT_THERE] + _WAVE
 """How long, in seconds in which its zone was listed, a record may lag behind the world."""
 
 LARGE = {**BOUNDS, **dict.fromkeys(("has nothing left", *_LEFT), 600.0)}
-LARGE[_REPLACED] = LARGE[_LEFT_THERE] + _WAVE
 """The same of a large fleet, whose proofs wait for the rate, and behind those that hang (199)."""
 
 
@@ -111,8 +106,7 @@ class Promptness:
                 return "is down" if down else ""
             case Phase.STOPPING if idle and server is not None and not machine.health.stuck:
                 stands = server.state in {State.RUNNING, State.STOPPED} and not server.protected
-                replaced = machine.deletion is not None and machine.deletion.actor == REPLACES
-                return (_REPLACED if replaced else _LEFT_THERE) if stands else ""
+                return _LEFT_THERE if stands else ""
             case Phase.STOPPING:
                 return "has nothing left" if self._is_gone(machine) else ""
             case _:
