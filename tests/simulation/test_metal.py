@@ -48,6 +48,7 @@ PAST_FAILURES = {
 """Seeds of failures that were found and mended, and what each found."""
 
 FAILURES_OF_NEWER_DICE = {
+    234016871: "S5: a process stood still, and switched off a box whose machine had woken since",
     234003718: "L1: a box that was switched off and on went off while it booted, for ever",
     204001113: "L2: a protected machine that was to end stayed in standby while its box was on",
     129000164: "wear: who took over counted a start by what it had seen in its last reign",

@@ -8,13 +8,14 @@ from msgspec.structs import replace
 from hostler.domain.hosts import power
 from hostler.domain.hosts.free import free_hosts
 from hostler.domain.hosts.lifecycle import decide_hosts, without_future
-from hostler.domain.ids import HostId
+from hostler.domain.ids import Epoch, HostId
 from hostler.domain.model.calls import Shows
 from hostler.domain.model.capabilities import PowerLimits, Preference
 from hostler.domain.model.host import Free, HostCondition, HostPower
-from hostler.domain.model.machine import CallState
+from hostler.domain.model.machine import UNANSWERED_REST, CallState
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition
+from hostler.domain.observation.effects import SENT_LATE
 from hostler.testing.fakes.metal import metal
 from hostler.testing.fakes.metal_planner import HOST_OFF, SWITCH_ON
 from hostler.testing.scenes.builders import BEGIN, FLEET, OFFER, S, asked
@@ -64,15 +65,47 @@ def test_box_that_was_told_to_go_off_is_taken_once_the_command_must_have_been_ob
         assert bool(free) is taken, passed
 
 
+@pytest.mark.parametrize(("epoch", "remembered"), [(0, True), (1, False)])
+@pytest.mark.parametrize("condition", [Condition.OFF, Condition.UP])
+def test_box_that_a_process_may_yet_switch_off_is_not_taken_yet(
+    condition: Condition, epoch: int, *, remembered: bool
+) -> None:
+    """What was seen since tells what became of the box, not whether that was sent."""
+    off = replace(call(HOST_OFF, shows=Shows.REST), epoch=Epoch(epoch))
+    at = BEGIN + 2 * metal().consistency_delay
+    before = record(condition=HostCondition.FREE, wiped=BEGIN, asked=(off,))
+    seen = account_snapshot(
+        [box(condition=condition)], [before], observed=at, now=at, capabilities=metal()
+    )
+    (moved,) = decide_hosts(seen)
+    assert moved.host.power.unanswered == (BEGIN if remembered else None)
+    free = replace(moved.host, asked=())
+    for passed, taken in ((SENT_LATE - S, not remembered), (SENT_LATE, True)):
+        now = BEGIN + passed
+        account = account_snapshot([box()], [free], observed=now, now=now, capabilities=metal())
+        assert bool(free_hosts(account, FLEET, _fits)) is taken, passed
+    jumped = replace(account, jumped=now)  # what counts from then begins anew
+    assert bool(free_hosts(jumped, FLEET, _fits)) is not remembered
+
+
+def test_box_remembers_what_may_yet_switch_it_off_after_the_machine_that_had_it() -> None:
+    later = BEGIN + 60 * S
+    for of_host, of_machine in ((None, later), (BEGIN, later), (later, BEGIN)):
+        host = record(power=HostPower(unanswered=of_host))
+        past = on_host(Phase.DELETED).with_fact(UNANSWERED_REST, of_machine)
+        assert power.passed_on(host, past).unanswered == later
+    assert power.passed_on(record(), on_host(Phase.DELETED)).unanswered is None
+
+
 def test_times_of_a_box_that_lie_in_the_future_are_brought_back() -> None:
     """The clock jumped back: what counts from them must not wait until it has caught up."""
     later = BEGIN + timedelta(hours=2)
     off = call(HOST_OFF, CallState.DONE, later, shows=Shows.REST)
     host = record(since=later, power=HostPower(on=False, since=later), asked=(off,))
-    host = replace(host, power=replace(host.power, started=later))
+    host = replace(host, power=replace(host.power, started=later, unanswered=later))
     known = without_future(host, BEGIN)
     assert known.since == BEGIN
-    assert known.power == HostPower(on=False, since=BEGIN, started=BEGIN)
+    assert known.power == HostPower(on=False, since=BEGIN, started=BEGIN, unanswered=BEGIN)
     assert [(asked.at, asked.closed) for asked in known.asked] == [(BEGIN, BEGIN)]
     assert without_future(known, BEGIN) is known
 

@@ -6,10 +6,18 @@ from msgspec.structs import replace
 from hostler.domain.machines.standby import STANDBY
 from hostler.domain.model.calls import Shows
 from hostler.domain.model.fleet import ProbeKind
-from hostler.domain.model.machine import RESTED, Deletion, Machine, Protection
+from hostler.domain.model.machine import (
+    RESTED,
+    UNANSWERED_REST,
+    CallState,
+    Deletion,
+    Machine,
+    Protection,
+)
 from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.resource import Condition
 from hostler.domain.model.snapshot import Probed, RequestKind
+from hostler.domain.observation.effects import SENT_LATE
 from hostler.testing.fakes.planner import POWER_ON
 from hostler.testing.scenes.builders import CAPABILITIES, FLEET, MIN, S, asked, machine, server
 from hostler.testing.scenes.fleet import Scene
@@ -128,6 +136,61 @@ def test_machine_in_doubt_is_not_woken() -> None:
     scene.request(RequestKind.WAKE, ONE.id)
     scene.reconcile()
     assert one(scene).phase is Phase.STANDBY
+
+
+@pytest.mark.parametrize(
+    ("epoch", "call_state", "waits"),
+    [(0, CallState.OPEN, True), (1, CallState.OPEN, False), (0, CallState.DONE, False)],
+)
+@pytest.mark.parametrize("condition", [Condition.STANDBY, Condition.UP])
+def test_machine_does_not_wake_while_a_process_may_yet_switch_it_off(
+    condition: Condition, epoch: int, call_state: CallState, *, waits: bool
+) -> None:
+    """Seed 234016871 of metal: it stood still before it sent that, and woke after another led."""
+    scene = stand(Condition.STANDBY, Phase.STANDBY)
+    then = scene.now - 5 * S
+    rest = asked("rest", then, epoch=epoch, shows=Shows.REST, call_state=call_state)
+    scene.keep(one(scene).with_asked(rest))
+    scene.rounds(2)
+    woken = Phase.READY if condition is Condition.UP else Phase.STARTING
+    if condition is Condition.UP:
+        become(scene, condition)
+    else:
+        scene.request(RequestKind.WAKE, ONE.id)
+    scene.later(SENT_LATE - 60 * S)
+    scene.observe()
+    decision = scene.reconcile()
+    assert one(scene).phase is (Phase.STANDBY if waits else woken)
+    waiting = decision.verdicts[0].next
+    assert (waiting is not None and waiting.at == rest.at + SENT_LATE) is waits
+    scene.later(60 * S)
+    scene.rounds(2)
+    assert one(scene).phase is woken
+
+
+def test_machine_wakes_as_much_later_as_the_clock_jumped() -> None:
+    scene = stand(Condition.STANDBY, Phase.STANDBY)
+    scene.keep(one(scene).with_fact(UNANSWERED_REST, scene.now))
+    scene.request(RequestKind.WAKE, ONE.id)
+    scene.later(SENT_LATE)
+    scene.jumped = scene.now
+    scene.observe()
+    scene.reconcile()
+    assert one(scene).phase is Phase.STANDBY
+    scene.later(SENT_LATE)
+    scene.rounds(2)
+    assert one(scene).phase is Phase.STARTING
+
+
+def test_machine_does_not_come_back_while_a_process_may_yet_switch_it_off() -> None:
+    scene = stand(Condition.UP, Phase.STOPPING)
+    scene.later(scene.fleet.timers.stop - 60 * S)
+    rest = asked("rest", scene.now, epoch=0, shows=Shows.REST)
+    scene.keep(one(scene).with_asked(rest))
+    scene.rounds(8, 60 * S)
+    assert one(scene).phase is Phase.STOPPING
+    scene.rounds(4, 60 * S)
+    assert one(scene).phase is Phase.READY
 
 
 def test_machine_that_somebody_switched_on_is_up() -> None:

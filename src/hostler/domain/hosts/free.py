@@ -14,6 +14,7 @@ from hostler.domain.model.provider import Capabilities
 from hostler.domain.model.resource import SWITCHED_OFF, Condition, Resource, Stage
 from hostler.domain.model.snapshot import AccountSnapshot, Snapshot, why_on
 from hostler.domain.model.unused import Fits, unfit
+from hostler.domain.observation.effects import SENT_LATE, steady
 
 from . import holds, power
 
@@ -58,6 +59,8 @@ def _delay(record: Host, sighting: Sighting, known: AccountSnapshot | Snapshot) 
         return "off for too short a time"
     if record.power.cycle is not None:
         return "to be switched off and on"
+    if record.power.unanswered and known.now < steady(record.power.unanswered, known) + SENT_LATE:
+        return "perhaps about to be switched off"
     unsure = any(asked.call_state is CallState.OPEN for asked in record.asked)
     observed_at = known.inventory.observed_at(sighting)
     if unsure or not _is_settled(record, resource, observed_at, capabilities):

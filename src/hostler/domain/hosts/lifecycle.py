@@ -217,6 +217,8 @@ def _closed(host: Host, snapshot: AccountSnapshot) -> Host:
             )
             if call_state is not CallState.OPEN:
                 host = host.with_asked(replace(asked, call_state=call_state, closed=snapshot.now))
+                if effects.is_unanswered(asked, snapshot.epoch):
+                    host = replace(host, power=replace(host.power, unanswered=asked.at))
     delay = snapshot.capabilities.consistency_delay
     ours, off = snapshot.capabilities.power is not None, sighting.resource.condition in SWITCHED_OFF
     if ours and off and power.is_settled(host, at, delay):
@@ -414,7 +416,7 @@ def without_future(host: Host, now: datetime) -> Host:
     missing, cleaned, power = host.health.missing, host.cleaning, host.power
     key = host.bootstrap.host_key
     proofs = (cleaned.wiping, cleaned.wiped, cleaned.cleaned, key.at if key else None)
-    switched = (power.since, power.started, power.begun, power.exercised)
+    switched = (power.since, power.started, power.begun, power.exercised, power.unanswered)
     calls = (at for asked in host.asked for at in (asked.at, asked.closed))
     times = (host.since, host.unknown_since, host.retry_since, missing, *proofs, *switched, *calls)
     past = caught_up(times, now)
@@ -432,6 +434,7 @@ def without_future(host: Host, now: datetime) -> Host:
             started=past(power.started),
             begun=past(power.begun),
             exercised=past(power.exercised),
+            unanswered=past(power.unanswered),
         ),
         asked=tuple(replace(a, at=past(a.at), closed=past(a.closed)) for a in host.asked),
     )

@@ -13,7 +13,7 @@ from hostler.domain.ids import ResourceId
 from hostler.domain.model.calls import Shows
 from hostler.domain.model.capabilities import PowerLimits, Preference
 from hostler.domain.model.host import Host, HostPower
-from hostler.domain.model.machine import CallState, Machine
+from hostler.domain.model.machine import UNANSWERED_REST, CallState, Machine
 from hostler.domain.model.resource import Condition, Resource
 from hostler.domain.model.snapshot import AccountSnapshot
 
@@ -58,10 +58,15 @@ def _ran_unseen(host: Host, snapshot: AccountSnapshot) -> bool:
 
 
 def passed_on(host: Host, machine: Machine) -> HostPower:
-    """Return a host's power after a machine that had it: its starts still count for the gap."""
+    """Return a host's power after a machine that had it: its starts still count for the gap.
+
+    So does what may yet switch it off.
+    """
     started = (one.closed or one.at for one in machine.asked if one.shows is Shows.POWER)
     times = [at for at in (host.power.started, *started) if at is not None]
-    return replace(host.power, started=max(times, default=None))
+    asked = (host.power.unanswered, machine.fact(UNANSWERED_REST))
+    unanswered = max((at for at in asked if at is not None), default=None)
+    return replace(host.power, started=max(times, default=None), unanswered=unanswered)
 
 
 def may_start(

@@ -5,19 +5,24 @@ A machine in standby keeps its host and its name. On its way it is *stopping* wi
 given up if it is not. A host that does not stand as it was left is given up too.
 """
 
+from datetime import datetime
+
 from msgspec.structs import replace
 
-from hostler.domain.model.machine import RESTED, Deletion, Machine
+from hostler.domain.model.machine import RESTED, UNANSWERED_REST, Deletion, Machine
 from hostler.domain.model.phases import Goal, Phase, Reason
 from hostler.domain.model.resource import Condition, Resource
 from hostler.domain.model.snapshot import Snapshot
 from hostler.domain.model.transition import Transition, event, move, wait
 from hostler.domain.observation.blockers import is_ending, protection
+from hostler.domain.observation.effects import SENT_LATE, steady
 
 from . import drain, failure, probing
 
 STANDBY = "hostler-standby"
 """The actor of endings of what could not go into standby, or did not stay as it was left."""
+
+_ON_ITS_WAY = "the command to switch it off that nobody answered may still come"
 
 
 def to_rest(transition: Transition, snapshot: Snapshot) -> Transition:
@@ -58,6 +63,8 @@ def _stands(transition: Transition, resource: Resource, snapshot: Snapshot) -> T
         return _with_goal(move(rested, Phase.STANDBY, Reason.IN_STANDBY, snapshot), Goal.STANDBY)
     if machine.elapsed(snapshot.now, snapshot.jumped) < snapshot.fleet.timers.stop:
         return transition
+    if (until := _may_go_off_until(machine, snapshot)) is not None:
+        return wait(transition, "wait", _ON_ITS_WAY, until)
     if resource.condition is not Condition.UP:
         return _give_up(transition, _deletion(Reason.STOP_OVERDUE, snapshot), snapshot)
     back = move(transition, Phase.READY, Reason.RECOVERED, snapshot, "it could not go into standby")
@@ -73,6 +80,8 @@ def resting(transition: Transition, snapshot: Snapshot) -> Transition:
     machine, resource = transition.machine, transition.main(snapshot)
     if machine.phase is not Phase.STANDBY or transition.lost or is_ending(machine, snapshot):
         return transition
+    if (until := _may_go_off_until(machine, snapshot)) is not None:
+        return wait(transition, "wait", _ON_ITS_WAY, until)
     if machine.goal is Goal.PRESENT and machine.deletion is None:
         return move(transition, Phase.STARTING, Reason.WOKEN, snapshot)
     up = (
@@ -85,6 +94,13 @@ def resting(transition: Transition, snapshot: Snapshot) -> Transition:
     return _with_goal(
         probing.recovered(transition, snapshot, "somebody switched it on"), Goal.PRESENT
     )
+
+
+def _may_go_off_until(machine: Machine, snapshot: Snapshot) -> datetime | None:
+    """Return until when a call to go off may yet be sent; None where none may."""
+    asked = machine.fact(UNANSWERED_REST)
+    until = steady(asked, snapshot) + SENT_LATE if asked is not None else None
+    return until if until is not None and until > snapshot.now else None
 
 
 def _doubted(transition: Transition, snapshot: Snapshot) -> Transition:

@@ -94,7 +94,8 @@ class HostPower(Struct, frozen=True, kw_only=True):
     have drawn its current without ever being seen on. `starts` is how often it was seen to go on.
     `begun` is since when it is to go on for its own sake, None where it is not, or is on;
     `exercised` when it last was to because it had been off for long. `cycle` is how far it is on
-    being switched off and on: what comes next.
+    being switched off and on: what comes next. `unanswered` is when it was last asked to go off by
+    a process that may yet send that.
     """
 
     on: bool | None = None
@@ -104,6 +105,7 @@ class HostPower(Struct, frozen=True, kw_only=True):
     begun: datetime | None = None
     exercised: datetime | None = None
     cycle: HostGoal | None = None
+    unanswered: datetime | None = None
 
 
 class HostCleaning(Struct, frozen=True, kw_only=True):

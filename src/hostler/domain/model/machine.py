@@ -178,6 +178,9 @@ RESTED = "rested"
 """The fact that says since when a machine was last seen in standby."""
 
 
+UNANSWERED_REST = "rest_unanswered"
+"""The fact that dates a call to go off whose process may yet send it: nobody knows its answer."""
+
 RETIRE = "retire"
 """The fact that a machine's host is given up when the machine goes."""
 

@@ -14,14 +14,14 @@ from hostler.domain.ids import ResourceId
 from hostler.domain.model.calls import Call
 from hostler.domain.model.host import host_of
 from hostler.domain.model.inventory import Inventory, Sighting
-from hostler.domain.model.machine import Asked, CallState, Known, Machine, Place
+from hostler.domain.model.machine import UNANSWERED_REST, Asked, CallState, Known, Machine, Place
 from hostler.domain.model.resource import Resource
 from hostler.domain.model.snapshot import Snapshot
 from hostler.domain.policy.clock_jumps import CaughtUp, caught_up
 
 from .absence import missed
 from .binding import bind, by_id, is_at_home
-from .effects import call_state_of, steady
+from .effects import call_state_of, is_unanswered, steady
 from .ownership import is_unissued
 
 
@@ -299,6 +299,8 @@ def _close(machine: Machine, snapshot: Snapshot) -> Machine:
             call_state = call_state_of(after, asked, snapshot)
             if call_state is not CallState.OPEN:
                 after = after.with_asked(replace(asked, call_state=call_state, closed=snapshot.now))
+                if is_unanswered(asked, snapshot.epoch):
+                    after = after.with_fact(UNANSWERED_REST, asked.at)
     return after
 
 

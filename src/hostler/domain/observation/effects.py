@@ -5,17 +5,20 @@ none, nor is an answer to a reinstallation.
 """
 
 from collections.abc import Collection, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from msgspec.structs import replace
 
-from hostler.domain.ids import MachineId, ResourceId
+from hostler.domain.ids import Epoch, MachineId, ResourceId
 from hostler.domain.model.calls import Shows
 from hostler.domain.model.host import TENANT
 from hostler.domain.model.machine import LEFT, Asked, CallState, Machine, Place
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition, HostFacts, Resource, Stage
-from hostler.domain.model.snapshot import Snapshot
+from hostler.domain.model.snapshot import AccountSnapshot, Snapshot
+
+SENT_LATE = timedelta(minutes=10)
+"""So long after a call was recorded its process may stand still, then go on and send it."""
 
 _LEAVING = frozenset({Stage.WIPING, Stage.RETIRING})
 """The aims of the last name that a machine gives its host: from then on it is the host's own."""
@@ -163,7 +166,16 @@ def certain_from(asked: Asked, snapshot: Snapshot) -> datetime:
     return steady(begun, snapshot) + snapshot.capabilities.consistency_delay_of(asked.kind)
 
 
-def steady(at: datetime, snapshot: Snapshot) -> datetime:
+def is_unanswered(asked: Asked, epoch: Epoch) -> bool:
+    """Tell whether a call to go off that an observation closes may yet be sent.
+
+    Its process lost its lease before the answer: it may stand still between its last check and the
+    call, so that nothing but time bars it from switching off what is on again.
+    """
+    return asked.shows is Shows.REST and asked.epoch != epoch
+
+
+def steady(at: datetime, snapshot: Snapshot | AccountSnapshot) -> datetime:
     """Return a recorded time as it can be used: counted again where the clock jumped since."""
     return max(at, snapshot.jumped) if snapshot.jumped else at
 
