@@ -27,7 +27,7 @@ from hostler.kubernetes.objects import Object
 from hostler.kubernetes.resources import Resource
 from hostler.kubernetes.session import Session
 
-MANY, PAGE = 10_000, 500
+MANY, PAGE, RUNS = 10_000, 500, 5
 VERSION = str(MANY)
 
 
@@ -197,12 +197,23 @@ def main() -> None:
     with closing(ours):
         port: int = ours.recv()
     for work in (_listed, _followed):
-        mine, its = spawn.Pipe()
-        process = spawn.Process(target=measured, args=(partial(work, port), its))
-        process.start()
-        show(mine.recv())
-        process.join()
+        show(least([_in_process(partial(work, port)) for _ in range(RUNS)]))
     server.kill()
+
+
+def _in_process(work: Callable[[], list[Figure]]) -> list[Figure]:
+    spawn = multiprocessing.get_context("spawn")
+    mine, its = spawn.Pipe()
+    process = spawn.Process(target=measured, args=(work, its))
+    process.start()
+    figures = mine.recv()
+    process.join()
+    return figures
+
+
+def least(runs: list[list[Figure]]) -> list[Figure]:
+    """Return the least of each figure: what stays allocated of pages that were read varies."""
+    return [min(same, key=lambda one: one.figure) for same in zip(*runs, strict=True)]
 
 
 if __name__ == "__main__":
