@@ -167,6 +167,31 @@ async def test_renewing_counts_from_its_beginning_not_from_its_end() -> None:
     assert timedelta(seconds=TTL) == 60 * S
 
 
+@pytest.mark.parametrize(
+    ("exclusive", "given_back", "took_over"),
+    [(False, False, True), (False, True, False), (True, False, False)],
+)
+async def test_tenure_says_whether_another_process_may_believe_that_it_holds_the_lease(
+    *, exclusive: bool, given_back: bool, took_over: bool
+) -> None:
+    """Of a store that one process at a time can open, nobody else can."""
+    store = MemoryStore(HOME, exclusive=exclusive)
+    first, second = leases(store, "a"), leases(store, "b")
+    await first.keep((NAME,))
+    assert (held := first.tenure(NAME)) is not None
+    assert not held.took_over
+    if given_back:
+        await first.give_back(NAME)
+    for _ in range(3):
+        await second.keep((NAME,))
+        held = second.tenure(NAME)
+        assert held is None or held.took_over is took_over
+        await asyncio.sleep(TTL / 2)
+    await second.keep((NAME,))
+    assert (held := second.tenure(NAME)) is not None
+    assert held.took_over is took_over
+
+
 async def test_watched_lease_is_not_taken_but_its_wait_has_begun() -> None:
     """Who waits for an account also waits for its fleets: one TTL in all, not two."""
     store = shared()

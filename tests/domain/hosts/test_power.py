@@ -65,10 +65,12 @@ def test_box_that_was_told_to_go_off_is_taken_once_the_command_must_have_been_ob
         assert bool(free) is taken, passed
 
 
-@pytest.mark.parametrize(("epoch", "remembered"), [(0, True), (1, False)])
+@pytest.mark.parametrize(
+    ("epoch", "took_over", "remembered"), [(0, True, True), (0, False, False), (1, True, False)]
+)
 @pytest.mark.parametrize("condition", [Condition.OFF, Condition.UP])
 def test_box_that_a_process_may_yet_switch_off_is_not_taken_yet(
-    condition: Condition, epoch: int, *, remembered: bool
+    condition: Condition, epoch: int, *, took_over: bool, remembered: bool
 ) -> None:
     """What was seen since tells what became of the box, not whether that was sent."""
     off = replace(call(HOST_OFF, shows=Shows.REST), epoch=Epoch(epoch))
@@ -77,6 +79,7 @@ def test_box_that_a_process_may_yet_switch_off_is_not_taken_yet(
     seen = account_snapshot(
         [box(condition=condition)], [before], observed=at, now=at, capabilities=metal()
     )
+    seen = replace(seen, took_over=took_over)
     (moved,) = decide_hosts(seen)
     assert moved.host.power.unanswered == (BEGIN if remembered else None)
     free = replace(moved.host, asked=())

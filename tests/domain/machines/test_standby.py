@@ -139,15 +139,25 @@ def test_machine_in_doubt_is_not_woken() -> None:
 
 
 @pytest.mark.parametrize(
-    ("epoch", "call_state", "waits"),
-    [(0, CallState.OPEN, True), (1, CallState.OPEN, False), (0, CallState.DONE, False)],
+    ("epoch", "took_over", "call_state", "waits"),
+    [
+        (2, True, CallState.OPEN, True),
+        (3, True, CallState.OPEN, False),
+        (2, True, CallState.DONE, False),
+        (2, False, CallState.OPEN, False),
+        (1, False, CallState.OPEN, True),
+    ],
 )
 @pytest.mark.parametrize("condition", [Condition.STANDBY, Condition.UP])
 def test_machine_does_not_wake_while_a_process_may_yet_switch_it_off(
-    condition: Condition, epoch: int, call_state: CallState, *, waits: bool
+    condition: Condition, epoch: int, call_state: CallState, *, took_over: bool, waits: bool
 ) -> None:
-    """Seed 234016871 of metal: it stood still before it sent that, and woke after another led."""
+    """Seed 234016871 of metal: it stood still before it sent that, and woke after another led.
+
+    Who gave its lease back sends nothing more.
+    """
     scene = stand(Condition.STANDBY, Phase.STANDBY)
+    scene.epoch, scene.took_over = 3, took_over
     then = scene.now - 5 * S
     rest = asked("rest", then, epoch=epoch, shows=Shows.REST, call_state=call_state)
     scene.keep(one(scene).with_asked(rest))
@@ -184,6 +194,7 @@ def test_machine_wakes_as_much_later_as_the_clock_jumped() -> None:
 
 def test_machine_does_not_come_back_while_a_process_may_yet_switch_it_off() -> None:
     scene = stand(Condition.UP, Phase.STOPPING)
+    scene.took_over = True
     scene.later(scene.fleet.timers.stop - 60 * S)
     rest = asked("rest", scene.now, epoch=0, shows=Shows.REST)
     scene.keep(one(scene).with_asked(rest))

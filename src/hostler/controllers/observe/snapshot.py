@@ -80,6 +80,7 @@ def _facts(
         capabilities=state.account.provider.capabilities,
         epoch=tenure.epoch,
         took=tenure.took,
+        took_over=tenure.took_over,
         steady=steadiness.steady,
         jumped=steadiness.jumped,
         ours=occasion.identity.ours,

@@ -6,6 +6,7 @@ from datetime import datetime
 from functools import partial
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.domain.ids import Epoch
 from hostler.ports.clock import Clock
@@ -15,11 +16,15 @@ from .settings import Settings
 
 
 class Tenure(Struct, frozen=True, kw_only=True):
-    """A lease that we hold: until when in boot time, and since when by the wall clock."""
+    """A lease that we hold: until when in boot time, and since when by the wall clock.
+
+    `took_over` says that who held it had not given it back: it may stand still, and go on.
+    """
 
     lease: Lease
     until: float
     took: datetime
+    took_over: bool = False
 
     @property
     def epoch(self) -> Epoch:
@@ -109,7 +114,7 @@ class Leases:
             del self._held[name]
             await self._store.drop_lease(renewed)
             return
-        self._held[name] = Tenure(lease=renewed, until=begun + self._ttl, took=held.took)
+        self._held[name] = replace(held, lease=renewed, until=begun + self._ttl)
 
     async def _try(self, name: str, standing: Lease | None) -> None:
         begun = self._clock.boot()
@@ -118,10 +123,19 @@ class Leases:
         taken = await self._store.take_lease(name, self._holder, standing)
         if taken is not None:
             self._watched.pop(name, None)
-            self._held[name] = Tenure(lease=taken, until=begun + self._ttl, took=self._clock.now())
+            self._held[name] = Tenure(
+                lease=taken,
+                until=begun + self._ttl,
+                took=self._clock.now(),
+                took_over=self._may_be_held(standing),
+            )
+
+    def _may_be_held(self, standing: Lease | None) -> bool:
+        """Tell whether a process may believe that it holds a lease."""
+        return standing is not None and bool(standing.holder) and not self._store.exclusive
 
     def _is_free(self, name: str, standing: Lease | None, now: float) -> bool:
-        if standing is None or not standing.holder or self._store.exclusive:
+        if standing is None or not self._may_be_held(standing):
             return True
         watched = self._watched.get(name)
         return watched is not None and watched[0] == standing and now - watched[1] >= self._ttl

@@ -78,6 +78,7 @@ def view_of(account: AccountSnapshot, fleet: Fleet, terms: HostTerms | None) -> 
         capabilities=account.capabilities,
         epoch=account.epoch,
         took=account.took,
+        took_over=account.took_over,
         steady=account.steady,
         jumped=account.jumped,
         ours=account.ours,

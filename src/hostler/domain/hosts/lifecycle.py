@@ -217,7 +217,7 @@ def _closed(host: Host, snapshot: AccountSnapshot) -> Host:
             )
             if call_state is not CallState.OPEN:
                 host = host.with_asked(replace(asked, call_state=call_state, closed=snapshot.now))
-                if effects.is_unanswered(asked, snapshot.epoch):
+                if effects.is_unanswered(asked, snapshot):
                     host = replace(host, power=replace(host.power, unanswered=asked.at))
     delay = snapshot.capabilities.consistency_delay
     ours, off = snapshot.capabilities.power is not None, sighting.resource.condition in SWITCHED_OFF

@@ -177,7 +177,8 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     in flight remove; `aside` hosts that no machine can have for
     now, ours or not; `late` those whose machine is in our history. `steady` is when this
     process started or the clock last jumped, `jumped` the latter alone; `took` is when this
-    epoch began. `moving` are machines with calls in flight: they are not touched. Where
+    epoch began, and `took_over` says that whoever led before did not give its lease back. `moving`
+    are machines with calls in flight: they are not touched. Where
     machines are allocations, `hosts` are the records of the account's hosts, `ties` say which
     host a machine has, `free` are the hosts that this fleet's machines may take now, the best
     ones first, `pool` is how the names in its pool begin, `limits` are those of ordering hosts,
@@ -203,6 +204,7 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     took: datetime
     steady: datetime
     ours: tuple[InstallationId, ...]
+    took_over: bool = False
     jumped: datetime | None = None
     foreign: tuple[Resource, ...] = ()
     unissued: tuple[Resource, ...] = ()
@@ -279,6 +281,7 @@ class AccountSnapshot(Struct, frozen=True, kw_only=True):
     took: datetime
     steady: datetime
     ours: tuple[InstallationId, ...] = ()
+    took_over: bool = False
     jumped: datetime | None = None
     fleets: tuple[Fleet, ...] = ()
     rows: Mapping[FleetName, FleetRow] = field(default_factory=dict[FleetName, FleetRow])

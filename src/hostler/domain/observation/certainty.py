@@ -299,7 +299,7 @@ def _close(machine: Machine, snapshot: Snapshot) -> Machine:
             call_state = call_state_of(after, asked, snapshot)
             if call_state is not CallState.OPEN:
                 after = after.with_asked(replace(asked, call_state=call_state, closed=snapshot.now))
-                if is_unanswered(asked, snapshot.epoch):
+                if is_unanswered(asked, snapshot):
                     after = after.with_fact(UNANSWERED_REST, asked.at)
     return after
 

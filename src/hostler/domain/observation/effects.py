@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 from msgspec.structs import replace
 
-from hostler.domain.ids import Epoch, MachineId, ResourceId
+from hostler.domain.ids import MachineId, ResourceId
 from hostler.domain.model.calls import Shows
 from hostler.domain.model.host import TENANT
 from hostler.domain.model.machine import LEFT, Asked, CallState, Machine, Place
@@ -166,13 +166,16 @@ def certain_from(asked: Asked, snapshot: Snapshot) -> datetime:
     return steady(begun, snapshot) + snapshot.capabilities.consistency_delay_of(asked.kind)
 
 
-def is_unanswered(asked: Asked, epoch: Epoch) -> bool:
+def is_unanswered(asked: Asked, snapshot: Snapshot | AccountSnapshot) -> bool:
     """Tell whether a call to go off that an observation closes may yet be sent.
 
     Its process lost its lease before the answer: it may stand still between its last check and the
-    call, so that nothing but time bars it from switching off what is on again.
+    call, so that nothing but time bars it from switching off what is on again. Who gave its lease
+    back sends nothing more; of epochs before the last one nobody knows how they ended.
     """
-    return asked.shows is Shows.REST and asked.epoch != epoch
+    if asked.shows is not Shows.REST or asked.epoch == snapshot.epoch:
+        return False
+    return snapshot.took_over or asked.epoch < snapshot.epoch - 1
 
 
 def steady(at: datetime, snapshot: Snapshot | AccountSnapshot) -> datetime:

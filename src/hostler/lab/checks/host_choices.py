@@ -6,6 +6,7 @@ what waits: a host that is passed over, a machine that is given none.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 
 from hostler.domain.ids import FleetName, HostId
 from hostler.domain.model.commands import Bind, Decision, SaveFleet
@@ -20,6 +21,10 @@ from .shadow_store import ShadowStore
 
 ASKED_LATELY = 600.0
 """So long, in seconds, after a person asked something of a host nobody need take it."""
+
+
+SENT_LATE = timedelta(minutes=10)
+"""So long after a box was told to go off nobody need take it, where that may yet be sent."""
 
 
 def chosen(made: Decision, fleet: FleetName, shadow: ShadowStore) -> list[tuple[Machine, HostId]]:
@@ -39,7 +44,8 @@ def chosen(made: Decision, fleet: FleetName, shadow: ShadowStore) -> list[tuple[
 def waits(record: Host | None, shadow: ShadowStore, settled: float) -> bool:
     """Tell whether a host is free by its record, and has been since `settled`, in true seconds.
 
-    Nobody holds it, nothing is asked of it or about to be, and no try of anything is to come.
+    Nobody holds it, nothing is asked of it or about to be, and no try of anything is to come; nor
+    may a process yet switch it off.
     """
     if record is None or record.condition is not HostCondition.FREE or record.goal is not None:
         return False
@@ -49,6 +55,7 @@ def waits(record: Host | None, shadow: ShadowStore, settled: float) -> bool:
         return False
     asked = [one.closed or one.at for one in record.asked]
     times = [*asked, *(at for at in (record.since, record.retry_at) if at is not None)]
+    times += [power.unanswered + SENT_LATE] if power.unanswered else []
     is_open = any(one.call_state is CallState.OPEN for one in record.asked)
     return not is_open and all((at - BEGINNING).total_seconds() <= settled for at in times)
 

@@ -68,6 +68,7 @@ class Scene:
     planner: Planner = field(default_factory=FakePlanner)
     epoch: int = 1
     took: datetime = BEGIN
+    took_over: bool = False
     steady: datetime = BEGIN
     jumped: datetime | None = None
     ours: tuple[InstallationId, ...] = (HOME,)
@@ -201,6 +202,7 @@ class Scene:
             capabilities=self.capabilities,
             epoch=Epoch(self.epoch),
             took=self.took,
+            took_over=self.took_over,
             steady=self.steady,
             jumped=self.jumped,
             ours=self.ours,
