@@ -124,7 +124,8 @@ class ClusterChecker(ObjectsChecker):
         }
         shared = _shared(filter(is_ready, items), "providerID")
         waits = {str(one["metadata"]["uid"]) for one in items if self._waits_for_nothing(one)}
-        for name in self.since.keys() - (ready - hosted) - shared - waits:
+        away = self.site.gateway.down  # nobody writes on objects: what is wrong counts anew
+        for name in self.since.keys() - (set() if away else (ready - hosted) | shared | waits):
             del self.since[name]
         lately = self.now - self._led_at <= self.noticed
         for name in self._for_long(waits) if not lately else ():

@@ -71,6 +71,12 @@ class FleetsChecker(ObjectsChecker):
         """Return the namespace of a box: each is a rack of its own."""
         return self._space(box).name
 
+    def look_at_nodes(self) -> None:
+        """Check how Nodes stand now: no engine cares for them while no boxes are in force."""
+        if not self.in_force:
+            self._led_at = self.now
+        super().look_at_nodes()
+
     # ------------------------------------------------------------ what is dropped
 
     @property
