@@ -48,6 +48,7 @@ PAST_FAILURES = {
 """Seeds of failures that were found and mended, and what each found."""
 
 FAILURES_OF_NEWER_DICE = {
+    231010303: "L1: no address of a pool was left for a machine that replaces another (the lab)",
     231008640: "L2: a machine was drained for its replacement while others were lost",
     201001909: "S1: a pool address without tags and record was told by its bare id (the judge)",
     231003249: "nothing: a person could not take an address of a pool from what ends (the lab)",

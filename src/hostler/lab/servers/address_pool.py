@@ -127,7 +127,7 @@ class AddressPool:
     def strike(self, fault: str) -> bool:
         """Let another system claim a free address, or somebody use one; tell if there was one."""
         self.look()
-        address = next((a for a in self._stocked() if not a.tags[1:] and a.server is None), None)
+        address = self._free()
         if address is None:
             return False
         theirs = (*address.tags, *tags_for(Owned(_OTHERS, Slot("address"))))
@@ -135,12 +135,20 @@ class AddressPool:
         body: dict[str, object] = {"tags": theirs} if fault == CLAIMED else {"server": server}
         return self._change(address, body)
 
+    def _free(self) -> Address | None:
+        """Return an address that nobody claims or uses, or None."""
+        return next((a for a in self._stocked() if not a.tags[1:] and a.server is None), None)
+
     def mend(self) -> None:
-        """Do what only people can: keep as many again, and tag anew what lost its tags by hand."""
+        """Do what only people can: keep as many again, and tag anew what lost its tags by hand.
+
+        Whose machines have all that others left keeps one more: a replacement needs one of its own.
+        """
         self.look()
         for address in self._stocked():
             if POOL not in address.tags:
                 self._change(address, {"tags": [POOL], "server": None})
+        self.many += self.many > 0 and self._free() is None
         self.stock()
 
     def asked(self, request: HttpRequest) -> Found:
