@@ -76,6 +76,7 @@ FAILURES_OF_NEWER_DICE = {
     237001995: "choice: a box was on and off again between two looks (the judge)",
     237002078: "L1: a Pod waited for another Node, and its namespace was being deleted (the lab)",
     237002305: "L3: no look had settled yet what had been asked of a box (the judge)",
+    238031361: "current: who had stood still led once more, beside who was elected meanwhile",
     238031440: "labels: nothing was in force for long, and nobody cared for Nodes (the judge)",
     238030950: "waits: the API server was away twice, and nobody led between (the judge)",
     238000474: "choice: a box stayed on, for its Node carries the control plane (the judge)",

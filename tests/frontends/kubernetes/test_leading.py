@@ -204,6 +204,41 @@ async def test_who_cannot_read_takes_nothing_while_it_lacks_a_host_that_a_machin
         assert (election.leads(), others.read) == (True, 1), "it reads anew as soon as it can"
 
 
+async def test_who_was_elected_takes_nothing_before_it_had_the_time_to_see_who_is() -> None:
+    """Seed 238031361 of kubernetes: it ran a fleet as another was elected, which ran it as before.
+
+    It had stood still for minutes, and asks anew only from then on.
+    """
+    others = Others()
+    leads = True
+    election = Election(leads=lambda: leads, yields=lambda: False)
+    async with succeeding(election, others) as own:
+        assert (own.leads(), own.yields()) == (True, False)
+        leads = False
+        await asyncio.sleep(0)
+        assert (own.leads(), own.yields()) == (False, True)
+        await asyncio.sleep(PATIENCE.total_seconds() - 1)
+        assert own.yields()
+        await asyncio.sleep(2)
+        assert (own.yields(), others.read) == (False, 0), "nobody answers: machines wait no longer"
+        leads = True
+        assert (own.leads(), own.yields()) == (True, False)
+        leads = False
+        assert own.yields(), "and so each time"
+
+
+async def test_who_was_elected_and_sees_another_one_catches_up_with_it() -> None:
+    others = Others()
+    others.over = True
+    async with succeeding(others.election, others) as own:
+        assert (own.leads(), own.yields()) == (True, False)
+        others.over = False
+        assert (own.leads(), own.yields()) == (False, True)
+        others.over = True
+        await asyncio.sleep(4)
+        assert (own.leads(), own.yields(), others.read) == (True, False, 1)
+
+
 async def test_a_process_that_is_alone_has_nobody_to_catch_up_with() -> None:
     others = Others()
     async with succeeding(ALONE, others) as election:

@@ -72,9 +72,10 @@ async def elected(
 class Successor:
     """Lets a process take over from another one only after it `catches_up`.
 
-    Its `election` is that of before, but that it neither leads nor takes anything until then.
-    `behind` says why it cannot go on with what it saw last, where it cannot catch up; empty where
-    it can.
+    Its `election` is that of before, but that it neither leads nor takes anything until then; nor
+    does it for `PATIENCE` after it was elected itself: it may have stood still, and another one
+    leads by now. `behind` says why it cannot go on with what it saw last, where it cannot catch up;
+    empty where it can.
     """
 
     def __init__(
@@ -87,6 +88,8 @@ class Successor:
         self._election, self._clock = election, clock
         self._catches_up, self._behind = catches_up, behind
         self._is_behind, self._seen = False, 0
+        self._was_elected = False
+        self._unsure_since: float | None = None
         self.election = Election(leads=self._leads, yields=self._yields)
 
     def _leads(self) -> bool:
@@ -96,7 +99,23 @@ class Successor:
         """Tell whether to yield; from the moment on that another one was seen to be elected."""
         if self._election.yields():
             self._is_behind, self._seen = True, self._seen + 1
-        return self._is_behind
+            self._was_elected = False
+        return self._is_behind or self._is_unsure()
+
+    def _is_unsure(self) -> bool:
+        """Tell whether it was elected, and has not had the time since to see who is.
+
+        That begins when it first notices: while a process stands still it asks nobody.
+        """
+        if self._election.leads():
+            self._was_elected, self._unsure_since = True, None
+            return False
+        if not self._was_elected:
+            return False
+        now = self._clock.boot()
+        since = self._unsure_since = now if self._unsure_since is None else self._unsure_since
+        self._was_elected = now - since < PATIENCE.total_seconds()
+        return self._was_elected
 
     async def run(self) -> None:
         """Catch up whenever nobody else is elected any more; for ever.
@@ -104,7 +123,7 @@ class Successor:
         Who is elected meanwhile, and for a moment only, is one more to catch up with.
         """
         while True:
-            if self._yields() and not self._election.yields():
+            if self._yields() and self._is_behind and not self._election.yields():
                 seen = self._seen
                 await self._catch_up()
                 self._is_behind = self._seen != seen
