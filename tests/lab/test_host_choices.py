@@ -8,12 +8,13 @@ from msgspec.structs import replace
 from hostler.domain.ids import AccountName, HostId, InstallationId
 from hostler.domain.model.commands import Advance, Bind, Command, Decision, SaveFleet, Verdict
 from hostler.domain.model.fleet import FleetRow
-from hostler.domain.model.host import Host
+from hostler.domain.model.host import Host, HostCondition, HostPower
 from hostler.domain.model.machine import Deletion, Machine, Protection
 from hostler.domain.model.phases import Phase
-from hostler.lab.checks.host_choices import Waiting
+from hostler.lab.checks.host_choices import SENT_LATE, Waiting, waits
 from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.testing.scenes.builders import BEGIN, FLEET, ZONE, machine
+from hostler.testing.time.clock import BEGINNING
 
 NONE = "no_available_host: no host fits"
 WAITS = replace(machine(1), phase=Phase.STARTING)
@@ -69,14 +70,26 @@ def test_each_machine_that_begins_or_waits_takes_one(
     assert judged(machines, *commands, free=(ONE, TWO))
 
 
+def test_box_that_a_process_may_yet_switch_off_waits_for_nobody() -> None:
+    """Seed 234020044 of metal: two were said to be free."""
+    shadow = ShadowStore(own=InstallationId("i1"), fleets={FLEET.name: FLEET})
+    begun = (BEGIN - BEGINNING).total_seconds()
+    asked = replace(
+        RECORD, condition=HostCondition.FREE, since=BEGIN, power=HostPower(unanswered=BEGIN)
+    )
+    late = begun + SENT_LATE.total_seconds()
+    assert [waits(asked, shadow, at) for at in (begun, late - 1, late)] == [False, False, True]
+    assert waits(replace(asked, power=HostPower()), shadow, begun)
+
+
 def test_no_machine_starts_without_a_host_while_one_waits() -> None:
-    waits = partial(judged, (WAITS,), condition="", settled=0.0)
-    assert waits()
-    assert not waits(free=())
-    assert not waits(BINDS)
-    assert not waits(settled=-1.0), "it is not known yet"
-    assert not waits(at_once=False), "it may have to wait for its turn"
-    assert not waits(row=replace(ROW, pause=PAUSE))
+    starts = partial(judged, (WAITS,), condition="", settled=0.0)
+    assert starts()
+    assert not starts(free=())
+    assert not starts(BINDS)
+    assert not starts(settled=-1.0), "it is not known yet"
+    assert not starts(at_once=False), "it may have to wait for its turn"
+    assert not starts(row=replace(ROW, pause=PAUSE))
     assert not judged((HAS,), condition="", settled=0.0)
     ends = replace(WAITS, deletion=Deletion(at=BEGIN, actor="ann", why="x"))
     assert not judged((ends,), condition="", settled=0.0)

@@ -16,6 +16,10 @@ from hostler.domain.model.machine import Deletion, Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition
 from hostler.lab.checks.shadow_store import ShadowStore, shadow_for
+from hostler.lab.checks.trace import Trace
+from hostler.lab.kubernetes.faults import draw_cluster
+from hostler.lab.kubernetes.fleets.checker import FleetsChecker
+from hostler.lab.kubernetes.fleets.objects import Objects
 from hostler.lab.kubernetes.nodes.api import is_true
 from hostler.lab.kubernetes.nodes.kubelets import SILENT
 from hostler.lab.kubernetes.nodes.scenario import Naming, NodesScenario
@@ -23,6 +27,7 @@ from hostler.lab.kubernetes.nodes.world import NodesWorld
 from hostler.lab.kubernetes.simulated_cluster import Raw, SimulatedCluster
 from hostler.lab.metal.environment import ZONE
 from hostler.lab.metal.ground_truth import MetalTruth
+from hostler.lab.scenario.faults import Size
 from hostler.ports.http import HttpRequest
 from hostler.testing.fakes.metal_world import MetalWorld
 from hostler.testing.fakes.world import FakeWorld
@@ -256,3 +261,16 @@ def test_what_the_clusters_own_parts_write_does_not_count(here: Here) -> None:
     assert here.cluster.written == before
     here.call("PATCH", "/api/v1/nodes/box-1", {"metadata": {"labels": {"a": "b"}}})
     assert here.cluster.written != before
+
+
+@pytest.mark.parametrize("in_force", [True, False])
+def test_nobody_cares_for_nodes_before_boxes_are_in_force(here: Here, *, in_force: bool) -> None:
+    """Seed 238031440 of kubernetes: a Host was wrong for most of an hour."""
+    checker = FleetsChecker(here.truth, Trace(here.loop.time), 60.0, draw_cluster(1, Size()))
+    checker.objects, checker.nodes = Objects(here.clock, Random(1), (), {}), here.world
+    here.save(ON_BOX)
+    checker.takes("a", {"main": ["box-1"]} if in_force else {}, {}, ())
+    for _ in range(int(2 * checker.noticed) // 60):
+        checker.look_at_nodes()
+        here.last(60)
+    assert ("labels" in here.laws) is in_force
