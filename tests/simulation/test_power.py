@@ -22,6 +22,7 @@ MANY, OFTEN = 40, 20
 AT_ONCE = 10
 
 PAST_FAILURES = {
+    235021350: "L1: a box was reserved until a time, and the clock was set back (the judge)",
     235014686: "power: a person switched a box off that was bound just before a crash (the judge)",
     235014182: "power: who saw that a box was off died before that was saved (the judge)",
     235001706: "L3: a box was listed again only as a quiet rack is (the judge)",

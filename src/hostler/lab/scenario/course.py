@@ -72,13 +72,18 @@ class EngineCourse:
         return bool(alive) and (self._led == now or now - self._led > patience)
 
     async def _come_to_rest(self, operator: Operator, disruptions: Disruptions) -> None:
-        """Wait until nothing happens any more; what keeps happening is the violation."""
+        """Wait until nothing happens any more; what keeps happening is the violation.
+
+        Whatever is to last until a time lasts as much longer as clocks were set back meanwhile.
+        """
         begun = calm = self.loop.time()
+        jumps = (one.length for one in self.base.disruptions if one.fault == "clock_jump")
+        limit = self.cadence.limit - sum(by for by in jumps if by < 0)
         cadence, self.checker.resting = self.cadence, True
         problem = tuple[Violation, ...]()
         helped = begun
         while self.checker.first is None and self.loop.time() - calm < cadence.rest:
-            if self.loop.time() - begun > cadence.limit:
+            if self.loop.time() - begun > limit:
                 self.checker.found(problem or (Violation(invariant="L1", text="no rest"),))
                 return
             await asyncio.sleep(cadence.tick)
