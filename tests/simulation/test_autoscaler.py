@@ -12,6 +12,7 @@ SIZE = Size(days=PROVIDERS[AUTOSCALER].days)
 MANY, AT_ONCE = 16, 8
 
 PAST_FAILURES = {
+    236013539: "orders: a node never came, and its group was at its least size (the judge)",
     236007721: "orders: a box came up after core had read how its Node stands (the judge)",
     236000078: "choice: a box that booted for long was about to go off (the judge)",
     236000348: "nodes: a machine that failed, and was to be deleted, recovered",

@@ -87,6 +87,10 @@ class Asked:
         self.judge.noted(f"delete {names}")
         await self._held(before, -len(counted), group, None)
 
+    def keep(self, instances: Sequence[str]) -> None:
+        """Note that these are not deleted, though their nodes did not come: the group is small."""
+        self.judge.keeps(instances)
+
     async def _target(self, group: str) -> tuple[int, int]:
         """Return the target, when nothing older is remembered, and what was saved by then."""
         await asyncio.sleep(2 * STALE)

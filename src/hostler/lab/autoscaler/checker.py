@@ -46,7 +46,7 @@ class AutoscalerChecker(PowerChecker):
 
     `saves` counts what was recorded; `owed` are the nodes that were ordered and have no record yet;
     `asked` are the machines whose deletion was asked for, and not refused; `_spared` are those of
-    which it was refused as somebody protects them.
+    which it was refused as somebody protects them, or that core keeps as its group is at its least.
     """
 
     saves = 0
@@ -138,6 +138,10 @@ class AutoscalerChecker(PowerChecker):
         self.asked.difference_update(machines)
         now = self._time
         self._spared |= {m.id for m in self._living() if m.id in machines and m.is_protected(now)}
+
+    def keeps(self, instances: Iterable[str]) -> None:
+        """Note that these are not waited for any longer: in place of each core orders another."""
+        self._spared |= {name for name in map(self._machine_of, instances) if name is not None}
 
     def _machine_of(self, instance: str) -> MachineId | None:
         """Return the machine that an instance is by its id: its box's, or the one that is named."""

@@ -181,6 +181,7 @@ class Core:
         """Delete instances whose nodes did not come in time, as far as the least size allows."""
         room = max(0, view.target - view.group.minimum)
         names = view.long_unregistered[:room]
+        self._asked.keep(view.long_unregistered[room:])
         return bool(names) and await self._delete(view, [_fake(name) for name in names])
 
     async def _remove_failed(self, view: _View) -> bool:
