@@ -94,8 +94,13 @@ def test_machine_that_will_not_rest_comes_back() -> None:
     assert (one(scene).phase, one(scene).goal) == (Phase.READY, Goal.PRESENT)
 
 
-def test_machine_that_is_neither_up_nor_at_rest_in_time_is_removed() -> None:
+@pytest.mark.parametrize("unanswered", [False, True])
+def test_machine_that_is_neither_up_nor_at_rest_in_time_is_removed(*, unanswered: bool) -> None:
+    """What may yet switch it off is no reason to wait: it is of no use."""
     scene = stand(Condition.OFF, Phase.STOPPING)
+    if unanswered:
+        asked_late = scene.now + scene.fleet.timers.stop
+        scene.keep(one(scene).with_fact(UNANSWERED_REST, asked_late))
     scene.later(scene.fleet.timers.stop)
     scene.rounds(2)
     assert (one(scene).phase, one(scene).goal) == (Phase.STOPPING, Goal.ABSENT)

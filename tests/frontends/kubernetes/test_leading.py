@@ -239,6 +239,19 @@ async def test_who_was_elected_and_sees_another_one_catches_up_with_it() -> None
         assert (own.leads(), own.yields(), others.read) == (True, False, 1)
 
 
+async def test_who_has_seen_another_one_end_and_caught_up_waits_no_longer() -> None:
+    others = Others()
+    leads, yields = True, False
+    election = Election(leads=lambda: leads, yields=lambda: yields)
+    async with succeeding(election, others) as own:
+        assert (own.leads(), own.yields()) == (True, False)
+        leads, yields = False, True
+        assert own.yields()
+        yields = False
+        await asyncio.sleep(4)
+        assert (own.leads(), own.yields(), others.read) == (False, False, 1), "nobody is elected"
+
+
 async def test_a_process_that_is_alone_has_nobody_to_catch_up_with() -> None:
     others = Others()
     async with succeeding(ALONE, others) as election:

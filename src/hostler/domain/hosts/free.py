@@ -14,7 +14,7 @@ from hostler.domain.model.provider import Capabilities
 from hostler.domain.model.resource import SWITCHED_OFF, Condition, Resource, Stage
 from hostler.domain.model.snapshot import AccountSnapshot, Snapshot, why_on
 from hostler.domain.model.unused import Fits, unfit
-from hostler.domain.observation.effects import SENT_LATE, steady
+from hostler.domain.observation.effects import may_be_sent_until
 
 from . import holds, power
 
@@ -59,7 +59,7 @@ def _delay(record: Host, sighting: Sighting, known: AccountSnapshot | Snapshot) 
         return "off for too short a time"
     if record.power.cycle is not None:
         return "to be switched off and on"
-    if record.power.unanswered and known.now < steady(record.power.unanswered, known) + SENT_LATE:
+    if may_be_sent_until(record.power.unanswered, known) is not None:
         return "perhaps about to be switched off"
     unsure = any(asked.call_state is CallState.OPEN for asked in record.asked)
     observed_at = known.inventory.observed_at(sighting)

@@ -5,8 +5,6 @@ A machine in standby keeps its host and its name. On its way it is *stopping* wi
 given up if it is not. A host that does not stand as it was left is given up too.
 """
 
-from datetime import datetime
-
 from msgspec.structs import replace
 
 from hostler.domain.model.machine import RESTED, UNANSWERED_REST, Deletion, Machine
@@ -15,7 +13,7 @@ from hostler.domain.model.resource import Condition, Resource
 from hostler.domain.model.snapshot import Snapshot
 from hostler.domain.model.transition import Transition, event, move, wait
 from hostler.domain.observation.blockers import is_ending, protection
-from hostler.domain.observation.effects import SENT_LATE, steady
+from hostler.domain.observation.effects import may_be_sent_until
 
 from . import drain, failure, probing
 
@@ -63,10 +61,11 @@ def _stands(transition: Transition, resource: Resource, snapshot: Snapshot) -> T
         return _with_goal(move(rested, Phase.STANDBY, Reason.IN_STANDBY, snapshot), Goal.STANDBY)
     if machine.elapsed(snapshot.now, snapshot.jumped) < snapshot.fleet.timers.stop:
         return transition
-    if (until := _may_go_off_until(machine, snapshot)) is not None:
-        return wait(transition, "wait", _ON_ITS_WAY, until)
     if resource.condition is not Condition.UP:
         return _give_up(transition, _deletion(Reason.STOP_OVERDUE, snapshot), snapshot)
+    until = may_be_sent_until(machine.fact(UNANSWERED_REST), snapshot)
+    if until is not None:
+        return wait(transition, "wait", _ON_ITS_WAY, until)
     back = move(transition, Phase.READY, Reason.RECOVERED, snapshot, "it could not go into standby")
     return _with_goal(back, Goal.PRESENT)
 
@@ -80,7 +79,8 @@ def resting(transition: Transition, snapshot: Snapshot) -> Transition:
     machine, resource = transition.machine, transition.main(snapshot)
     if machine.phase is not Phase.STANDBY or transition.lost or is_ending(machine, snapshot):
         return transition
-    if (until := _may_go_off_until(machine, snapshot)) is not None:
+    until = may_be_sent_until(machine.fact(UNANSWERED_REST), snapshot)
+    if until is not None:
         return wait(transition, "wait", _ON_ITS_WAY, until)
     if machine.goal is Goal.PRESENT and machine.deletion is None:
         return move(transition, Phase.STARTING, Reason.WOKEN, snapshot)
@@ -94,13 +94,6 @@ def resting(transition: Transition, snapshot: Snapshot) -> Transition:
     return _with_goal(
         probing.recovered(transition, snapshot, "somebody switched it on"), Goal.PRESENT
     )
-
-
-def _may_go_off_until(machine: Machine, snapshot: Snapshot) -> datetime | None:
-    """Return until when a call to go off may yet be sent; None where none may."""
-    asked = machine.fact(UNANSWERED_REST)
-    until = steady(asked, snapshot) + SENT_LATE if asked is not None else None
-    return until if until is not None and until > snapshot.now else None
 
 
 def _doubted(transition: Transition, snapshot: Snapshot) -> Transition:

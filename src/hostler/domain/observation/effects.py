@@ -178,6 +178,14 @@ def is_unanswered(asked: Asked, snapshot: Snapshot | AccountSnapshot) -> bool:
     return snapshot.took_over or asked.epoch < snapshot.epoch - 1
 
 
+def may_be_sent_until(
+    asked: datetime | None, snapshot: Snapshot | AccountSnapshot
+) -> datetime | None:
+    """Return until when a call of that time, unanswered, may yet be sent; None where it is over."""
+    until = steady(asked, snapshot) + SENT_LATE if asked is not None else None
+    return until if until is not None and until > snapshot.now else None
+
+
 def steady(at: datetime, snapshot: Snapshot | AccountSnapshot) -> datetime:
     """Return a recorded time as it can be used: counted again where the clock jumped since."""
     return max(at, snapshot.jumped) if snapshot.jumped else at

@@ -74,11 +74,11 @@ class EngineCourse:
     async def _come_to_rest(self, operator: Operator, disruptions: Disruptions) -> None:
         """Wait until nothing happens any more; what keeps happening is the violation.
 
-        Whatever is to last until a time lasts as much longer as clocks were set back meanwhile.
+        Whatever is to last until a time lasts as much longer as a clock is behind the true date.
         """
         begun = calm = self.loop.time()
-        jumps = (one.length for one in self.base.disruptions if one.fault == "clock_jump")
-        limit = self.cadence.limit - sum(by for by in jumps if by < 0)
+        behind = -min(process.clock.ahead for process in self.session.processes)
+        limit = self.cadence.limit + max(0.0, behind)
         cadence, self.checker.resting = self.cadence, True
         problem = tuple[Violation, ...]()
         helped = begun

@@ -148,7 +148,8 @@ class AddressPool:
         for address in self._stocked():
             if POOL not in address.tags:
                 self._change(address, {"tags": [POOL], "server": None})
-        self.many += self.many > 0 and self._free() is None
+        if self.many and self._free() is None:
+            self.many += 1
         self.stock()
 
     def asked(self, request: HttpRequest) -> Found:

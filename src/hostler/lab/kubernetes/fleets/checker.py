@@ -74,7 +74,7 @@ class FleetsChecker(ObjectsChecker):
     def look_at_nodes(self) -> None:
         """Check how Nodes stand now: no engine cares for them while no boxes are in force."""
         if not self.in_force:
-            self._led_at = self.now
+            self._cared_for = self.now
         super().look_at_nodes()
 
     # ------------------------------------------------------------ what is dropped
