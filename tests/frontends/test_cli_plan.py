@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from hostler.domain.ids import FleetName, ResourceId, Zone, machine_id
 from hostler.domain.model.fleet import FleetRow
-from hostler.domain.model.machine import Deletion, Known, Offer, Place, Protection
+from hostler.domain.model.machine import Deletion, Doubt, Known, Offer, Place, Protection
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition, OwnerTag, Resource, Slot
 from hostler.testing.fakes.provider import FakeProvider
@@ -80,6 +80,24 @@ def test_explain_says_why_and_what_next_and_which_moves_are_open(capsys: Out) ->
     assert (value["machine"], value["phase"]) == (FIRST, "ready")
     assert value["moves"]["starting"] == "not allowed from ready"
     assert set(value["next"]) == {"kind", "detail", "at"}
+
+
+def test_explain_of_a_machine_that_is_about_to_move_says_why_it_stands_where_it_stands(
+    capsys: Out,
+) -> None:
+    """One that was ready yet was so because it had failed, in the moment its loss was believed."""
+    services = InMemory()
+    doubt = Doubt(what="stopped", since=services.clock_.at - timedelta(minutes=10))
+    lost = replace(made(1).health, doubt=doubt, was_ready=made(1).since)
+    with_server(services, Condition.OFF, reason="probe_passed", health=lost)
+    value = cli(services, capsys, "explain", str(FILE), FIRST, "--json").json
+    assert (value["phase"], value["reason"]) == ("ready", "probe_passed")
+    assert value["next"]["kind"] == "move"
+    first, _, second = value["next"]["detail"].partition("; then ")
+    assert (first[:7], second[:9]) == ("failed:", "stopping:")
+    screen = " ".join(cli(services, capsys, "explain", str(FILE), FIRST).out.split())
+    assert "because it is up and the readiness probe passed" in screen
+    assert f"next move: {first}; then {second}" in screen
 
 
 def test_explain_says_that_a_machine_is_outdated_and_what_would_replace_it(capsys: Out) -> None:

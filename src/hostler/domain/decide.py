@@ -27,7 +27,7 @@ from .decision.machines import (
     space_starts,
 )
 from .machines.rollout import with_revision
-from .model.commands import Decision, Verdict
+from .model.commands import Advance, Decision, Verdict
 from .model.machine import Machine
 from .model.provider import Planner
 from .model.snapshot import Snapshot
@@ -71,10 +71,14 @@ def decide(snapshot: Snapshot, planner: Planner, cache: DecisionCache | None = N
 
 
 class Explained(Struct, frozen=True, kw_only=True):
-    """The answer to *why*, and *what next*, for one machine."""
+    """The answer to *why*, and *what next*, for one machine.
+
+    `moves` are the phases that it comes to at once, each with why: the verdict is of the last one.
+    """
 
     machine: Machine
     verdict: Verdict
+    moves: tuple[str, ...]
     condition: str
 
 
@@ -84,4 +88,7 @@ def verdict_of(machine: Machine, snapshot: Snapshot, planner: Planner) -> Explai
     verdict = next((v for v in decision.verdicts if v.machine == machine.id), None)
     if verdict is None:
         return None
-    return Explained(machine=machine, verdict=verdict, condition=decision.condition)
+    advances = (command for command in decision.commands if isinstance(command, Advance))
+    own = (event for one in advances if one.machine.id == machine.id for event in one.events)
+    moves = tuple(event.detail.partition(">")[2] for event in own if event.kind == "moved")
+    return Explained(machine=machine, verdict=verdict, moves=moves, condition=decision.condition)

@@ -4,14 +4,14 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
-from hostler.domain.decide import verdict_of
+from hostler.domain.decide import Explained, verdict_of
 from hostler.domain.errors import ProviderError
 from hostler.domain.hosts.allocation import CLAIMED_TWICE
 from hostler.domain.ids import ResourceId
 from hostler.domain.machines.drift import noticed
 from hostler.domain.machines.lifecycle import overdue_at, time_limit
 from hostler.domain.machines.rollout import with_revision
-from hostler.domain.model.commands import Next, Verdict
+from hostler.domain.model.commands import Next
 from hostler.domain.model.fleet import Fleet, FleetRow
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import PHASES, Phase, sentence
@@ -174,9 +174,9 @@ async def explain_machine(
     return MachineExplanation(
         machine=current,
         at=now,
-        reason=verdict.reason,
+        reason=current.reason if explained.moves else verdict.reason,
         blocker=verdict.blocker,
-        next=_next(current, verdict, snapshot, deadline),
+        next=_next(explained, snapshot, deadline),
         time_limit=time_limit(current, fleet),
         deadline=deadline,
         deletion=deletion(current, now),
@@ -189,10 +189,14 @@ async def explain_machine(
     )
 
 
-def _next(
-    machine: Machine, verdict: Verdict, snapshot: Snapshot, deadline: datetime | None
-) -> Next:
-    """Return what comes next: what decide() names, unless time alone brings something before."""
+def _next(explained: Explained, snapshot: Snapshot, deadline: datetime | None) -> Next:
+    """Return what comes next: what decide() names, unless time alone brings something before.
+
+    Where the machine comes to another phase at once, that comes first.
+    """
+    if explained.moves:
+        return Next(kind="move", detail="; then ".join(explained.moves))
+    machine, verdict = explained.machine, explained.verdict
     step = verdict.next
     if verdict.blocker:
         delay = deletion_delay(machine, snapshot.row, snapshot.now)
