@@ -114,6 +114,33 @@ async def test_only_simulations_do_not_wait_for_the_disk(tmp_path: Path):
         await store.close()
 
 
+def on_disk(path: Path) -> tuple[int, list[str]]:
+    """Return the size of the store's log, and what SQLite has open of files without a name."""
+    opened = [str(fd.readlink()) for fd in Path("/proc/self/fd").iterdir() if fd.is_symlink()]
+    nameless = [name for name in opened if "etilqs_" in name]
+    return path.with_name(f"{path.name}-wal").stat().st_size, nameless
+
+
+async def test_what_a_batch_changes_is_in_memory_until_it_is_committed(tmp_path: Path):
+    path = tmp_path / "hostler.db"
+    store = engine(path)
+
+    def make(db: sqlite3.Connection) -> tuple[int, list[str]]:
+        db.execute("CREATE TABLE large (text)")
+        db.executemany("INSERT INTO large VALUES (?)", [("x" * 4000,)] * 1200)
+        return on_disk(path)
+
+    def change(db: sqlite3.Connection) -> tuple[int, list[str]]:
+        db.execute("UPDATE large SET text = replace(text, 'x', 'y')")
+        return on_disk(path)
+
+    before = on_disk(path)
+    assert await store._runner.run(make, writes=True) == before
+    _, nameless = await store._runner.run(change, writes=True)
+    assert nameless == before[1] == []
+    await store.close()
+
+
 async def test_a_closed_store_leaves_one_file_and_its_lock(tmp_path: Path):
     await written(tmp_path / "hostler.db")
     assert names(tmp_path) == ["hostler.db", "hostler.db.lock"]

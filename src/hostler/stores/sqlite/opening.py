@@ -19,6 +19,10 @@ from .worker import Database, Inline, Runner, Threaded
 PATIENCE = timedelta(seconds=5)
 """How long a save waits for another process that is writing, before it is StoreBusy."""
 
+_CACHE_KIB = 8000
+"""How much of the file a connection may hold in memory, changes not committed among it: those of a
+batch of 512 records and their events are fewer."""
+
 _NO_RIGHT = frozenset({sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY})
 """What SQLite answers, in short, where it may not make its own files beside the store."""
 
@@ -178,6 +182,10 @@ def _connect(path: Path, options: str, patience: timedelta) -> sqlite3.Connectio
 def _prepare(connection: sqlite3.Connection, path: Path, *, durable: bool) -> None:
     """Settle how this connection writes. Nothing before this may have changed the file."""
     connection.execute("PRAGMA foreign_keys = ON")
+    # What a batch changes is in memory until it is committed, and so is what its savepoints take
+    # back: files for either cost a fifth of a round in which 5,000 machines move.
+    connection.execute("PRAGMA temp_store = MEMORY")
+    connection.execute(f"PRAGMA cache_size = {-_CACHE_KIB}")
     connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'OFF'}")
     mode: tuple[str] = connection.execute("PRAGMA journal_mode = WAL").fetchone()
     if mode[0] != "wal":
