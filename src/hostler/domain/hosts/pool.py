@@ -184,6 +184,8 @@ def taken_over(resources: Iterable[Resource], snapshot: Snapshot) -> Iterator[Sa
 
 def adopted(snapshot: Snapshot, serial: int) -> Iterator[Machine]:
     """Yield a machine for each host that is asked for to be one; they begin with their hosts."""
+    if not snapshot.requests:  # as mostly: what follows goes over every machine
+        return
     tied = frozenset(snapshot.bindings.values())
     known = {machine.id for machine in snapshot.machines}
     for request in snapshot.requests:

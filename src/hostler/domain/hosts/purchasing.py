@@ -278,6 +278,8 @@ def _leased(transitions: tuple[Transition, ...], snapshot: Snapshot) -> Iterator
 
     What a person reserved, or works on, is as good as used until that ends.
     """
+    if not snapshot.hosts:  # servers do not pay for what Macs have
+        return
     holders = {
         transition.machine.host: transition for transition in transitions if transition.machine.host
     }

@@ -94,14 +94,16 @@ def survey(machine: Machine, snapshot: Snapshot) -> Survey:
 
 def _at_rest(machine: Machine, snapshot: Snapshot) -> Survey | None:
     """Return what a record says with which all observations agree: one living id a slot."""
+    now, retried = snapshot.now, machine.retry_since
     if (
         machine.unknown_since is not None
         or machine.health.doubt is not None
-        or max(machine.since, machine.retry_since or machine.since) > snapshot.now
+        or machine.since > now
+        or (retried is not None and retried > now)
     ):
         return None
     for asked in machine.asked:
-        if not _is_closed(asked, snapshot.now):
+        if not _is_closed(asked, now):
             return None
     resources: list[Resource] = []  # asked so often that `list[Resource]()` would be felt
     ids: list[ResourceId] = []

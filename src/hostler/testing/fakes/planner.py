@@ -37,8 +37,9 @@ class FakePlanner:
         """Return the calls that may be made now; see the port."""
         match goal:
             case Goal.PRESENT:
-                surplus = tuple(resource for resource in resources if resource.surplus)
-                return (*_clear(machine, surplus), *self._build(machine, resources))
+                built = self._build(machine, resources)
+                surplus = tuple([resource for resource in resources if resource.surplus])
+                return (*_clear(machine, surplus), *built) if surplus else built
             case Goal.ABSENT:
                 return _clear(machine, resources)
             case Goal.STANDBY:
@@ -59,8 +60,8 @@ class FakePlanner:
         self, machine: Machine, server: Resource, used: dict[Slot, Resource]
     ) -> tuple[Call, ...]:
         """Return the addresses to be attached again; a server of another type needs a person."""
-        detached = (used[slot] for slot in self._addresses if used[slot].owner is None)
-        calls = tuple(_attach(machine, address, server) for address in detached)
+        detached = [used[slot] for slot in self._addresses if used[slot].owner is None]
+        calls = tuple([_attach(machine, address, server) for address in detached])
         if server.type in {"", machine.offer.type}:
             return calls
         return (*calls, _resized(machine, server))
