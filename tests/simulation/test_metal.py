@@ -48,6 +48,7 @@ PAST_FAILURES = {
 """Seeds of failures that were found and mended, and what each found."""
 
 FAILURES_OF_NEWER_DICE = {
+    234025143: "S12: a machine left a clean box before that was ever switched on (the judge)",
     234020044: "L3: boxes that a process may yet switch off were said to be free (the judge)",
     234016871: "S5: a process stood still, and switched off a box whose machine had woken since",
     234003718: "L1: a box that was switched off and on went off while it booted, for ever",

@@ -235,14 +235,14 @@ class MetalChecker(Checker):
         super().machine_saved(shadow, machine, events)
         held = before.host if before is not None else None
         if held is not None and machine.phase is not Phase.DELETED and machine.host != held:
-            self._lets_go(held)
+            self._lets_go(machine, held)
         if machine.phase is Phase.DELETED:
             if (
                 machine.host is not None
                 and before is not None
                 and before.phase is not machine.phase
             ):
-                self._lets_go(machine.host)
+                self._lets_go(machine, machine.host)
             return
         if machine.host is None:
             return
@@ -282,9 +282,15 @@ class MetalChecker(Checker):
         self._began[machine.id] = self.now
         self.found(self._limits.taken(shadow, machine, box))
 
-    def _lets_go(self, box: HostId) -> None:
-        """Note that a machine lets go of a box; a backup that is put back may not know of it."""
-        self._let_go[box] = self.now, self.faults[STORE_RESTORED]
+    def _lets_go(self, machine: Machine, box: HostId) -> None:
+        """Note that a machine lets go of a box; a backup that is put back may not know of it.
+
+        Nothing of it is on a box that was off for as long as it had it.
+        """
+        taken = self._began.get(machine.id)
+        off = self.truth.condition(box) is Condition.OFF
+        if not off or taken is None or self.truth.off_since(box) > taken:
+            self._let_go[box] = self.now, self.faults[STORE_RESTORED]
 
     def _is_clean(self, box: HostId, since: float) -> bool:
         """Tell whether a box is clean, as its capability says, since a machine let go of it."""
