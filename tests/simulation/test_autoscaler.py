@@ -12,6 +12,7 @@ SIZE = Size(days=PROVIDERS[AUTOSCALER].days)
 MANY, AT_ONCE = 16, 8
 
 PAST_FAILURES = {
+    236017900: "power: a box was cut just before its engine stood still, and took it (the judge)",
     236013539: "orders: a node never came, and its group was at its least size (the judge)",
     236007721: "orders: a box came up after core had read how its Node stands (the judge)",
     236000078: "choice: a box that booted for long was about to go off (the judge)",

@@ -107,7 +107,8 @@ class Limits:
 
         What a person or a brown-out did to it since it was bound, or so shortly before that nobody
         had seen it, was not known when it was taken; nor is since when it is off where that was on
-        record only until the store was put back.
+        record only until the store was put back, or where who leads stood still and never listed it
+        so.
         """
         now, condition = self.now(), self.truth.condition(box)
         if self.faults["clock_jump"] or condition is Condition.UP:
@@ -116,7 +117,7 @@ class Limits:
             return ()
         limits, at = self.scenario.power, self.truth.off_since(box)
         since, known = now - at, self._joined(box) < at and not shadow.has_forgotten(at)
-        off = condition is Condition.OFF and since > SEEN and known
+        off = condition is Condition.OFF and since > SEEN and known and self._may_know(box, at)
         least = limits.least_off.total_seconds() - 1.0 - self._apart
         found: Found = ()
         if off and self._was_on(box) > SEEN and since < least:
@@ -125,6 +126,11 @@ class Limits:
         if len(fresh) > limits.parallel_starts:
             found = (*found, *_broken(f"{len(fresh)} boxes start at a time", machine.id))
         return found
+
+    def _may_know(self, box: HostId, off_at: float) -> bool:
+        """Tell whether somebody may know by now that a box went off: who stands still does not."""
+        stood_still = self.faults["paused"] or self.faults["suspended"]
+        return not stood_still or self.sightings.off(box) >= off_at
 
     def _was_handled(self, shadow: ShadowStore, box: HostId) -> float | None:
         """Return when a person touched a box since it was bound, or just before; None if never."""

@@ -1,4 +1,4 @@
-"""What the judge of metal says of boxes that machines leave and others take (S12)."""
+"""What the judge of metal says of boxes that machines take: are they clean, and off for long?"""
 
 import asyncio
 from collections.abc import Generator
@@ -11,6 +11,7 @@ from hostler.domain.ids import HostId
 from hostler.domain.model.capabilities import Cleaning
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
+from hostler.domain.model.resource import Observation
 from hostler.lab.checks.shadow_store import shadow_for
 from hostler.lab.checks.trace import Trace
 from hostler.lab.metal.checker import MetalChecker
@@ -35,7 +36,9 @@ class Here:
         rack = MetalWorld(FakeWorld(SimClock(self.loop)))
         self.box = rack.add(BOX, ZONE)
         self.truth = MetalTruth(rack, self.loop)
-        scenario = replace(draw_metal(1, Size()), cleaning=Cleaning.COMMAND)
+        drawn = draw_metal(1, Size())
+        power = replace(drawn.power, least_off=timedelta(minutes=5))
+        scenario = replace(drawn, cleaning=Cleaning.COMMAND, power=power)
         self.judge = MetalChecker(self.truth, Trace(self.loop.time), 60.0, scenario)
         self.shadow = shadow_for(HOME, (FLEET,), 60.0)
         self.judge.shadows.append(self.shadow)
@@ -103,3 +106,22 @@ def test_and_as_dirty_as_before(here: Here) -> None:
     assert here.wrong() == "S12"
     here.takes(3)
     assert here.wrong() == "S12"
+
+
+@pytest.mark.parametrize(
+    ("stood_still", "listed", "wrong"),
+    [(False, False, "power"), (True, True, "power"), (True, False, None)],
+)
+def test_a_box_is_taken_once_it_was_off_for_long_enough_as_far_as_anybody_may_know(
+    here: Here, *, stood_still: bool, listed: bool, wrong: str | None
+) -> None:
+    here.truth.rack.switch_on(here.box)
+    here.last(minutes=10)
+    here.truth.rack.cut(here.box)
+    here.last(minutes=2)
+    if stood_still:
+        here.judge.struck("paused")
+    if listed:
+        here.judge.observed(Observation(observed=(), resources=here.truth.rack.boxes()))
+    here.takes(1)
+    assert here.wrong() == wrong
