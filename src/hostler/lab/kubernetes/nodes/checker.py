@@ -162,8 +162,12 @@ class NodesJudge:
             self.wrong("drain", text, machine.id)
 
     def _is_guarded(self, box: HostId, machine: Machine) -> bool:
-        """Tell whether a box has a Node that is never to be ended, and that was known."""
-        return box == self.kubelets.guarded and machine.id in self._guarded
+        """Tell whether a box has a Node that is never to be ended, and that was known.
+
+        Cluster API's core may have removed it since, with the Machine that it was of.
+        """
+        known = box == self.kubelets.guarded and machine.id in self._guarded
+        return known and self.kubelets.name(box) in self.api.nodes()
 
     def _is_up(self, box: HostId) -> bool:
         return self.truth.condition(box) is Condition.UP
