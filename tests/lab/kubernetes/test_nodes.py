@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from hostler.domain.ids import HostId, MachineId, ResourceId
-from hostler.domain.model.machine import Deletion, Machine
+from hostler.domain.model.machine import Deletion, Machine, Protection
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition
 from hostler.lab.checks.shadow_store import ShadowStore, shadow_for
@@ -20,9 +20,9 @@ from hostler.lab.checks.trace import Trace
 from hostler.lab.kubernetes.faults import draw_cluster
 from hostler.lab.kubernetes.fleets.checker import FleetsChecker
 from hostler.lab.kubernetes.fleets.objects import Objects
-from hostler.lab.kubernetes.nodes.api import is_true
+from hostler.lab.kubernetes.nodes.api import ClusterApi, is_true
 from hostler.lab.kubernetes.nodes.kubelets import SILENT
-from hostler.lab.kubernetes.nodes.scenario import Naming, NodesScenario
+from hostler.lab.kubernetes.nodes.scenario import Guard, Naming, NodesScenario
 from hostler.lab.kubernetes.nodes.world import NodesWorld
 from hostler.lab.kubernetes.simulated_cluster import Raw, SimulatedCluster
 from hostler.lab.metal.environment import ZONE
@@ -154,6 +154,19 @@ def test_a_box_goes_off_with_its_pods_only_after_the_bound(here: Here) -> None:
     here.last(300)
     here.world.switched_off(HostId("box-1"))
     assert here.laws == ["drain", "drain"]
+
+
+@pytest.mark.parametrize("stands", [True, False])
+def test_a_box_is_left_on_for_a_control_plane_as_long_as_its_node_stands(*, stands: bool) -> None:
+    here = Here(replace(CALM, guard=Guard.CONTROL))
+    here.last(120)
+    protection = Protection(until=BEGIN + timedelta(days=1), actor="hostler", why="")
+    here.save(replace(ON_BOX, protection=protection).with_health(was_ready=None))
+    if not stands:
+        ClusterApi(here.cluster).delete("/api/v1/nodes/box-1")
+    here.world.switched_off(HostId("box-1"))
+    assert here.laws == (["guarded"] if stands else [])
+    here.loop.close()
 
 
 @pytest.mark.parametrize(
