@@ -41,7 +41,7 @@ PAST_FAILURES = {
 
 FAILURES_OF_NEWER_DICE = {
     238037931: "cordon: half of all calls failed, and each write of a Node takes two (the judge)",
-    238037841: "guarded: core removed the Node of a control plane, and its box went off (the judge)",
+    238037841: "guarded: core removed a Node of the control plane, its box went off (the judge)",
     238010039: "waits: one engine after the other died before it could look (the judge)",
     238010146: "choice: a box was left on, for Nodes were never listed (the judge)",
     238019354: "removed: a Node stayed as its machine was tried again on another box for long",

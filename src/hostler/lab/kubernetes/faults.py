@@ -125,8 +125,9 @@ class ClusterScenario(PowerScenario, frozen=True, kw_only=True):
 
     @property
     def lateness_of_nodes(self) -> int:
-        """The same of what is written of Nodes: all are listed before each write, and one that
-        fails puts off the others.
+        """The same of what is written of Nodes.
+
+        All are listed before each write, and one write that fails puts off the others.
         """
         return _LATE if self.success**2 < _HALF else 1
 
