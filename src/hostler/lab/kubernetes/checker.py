@@ -40,7 +40,6 @@ class ObjectsChecker(PowerChecker):
 
     nodes: NodesWorld | None = None
     noticed: float = NOTICED
-    noticed_of_nodes: float = NOTICED
     _led_at: float = 0.0
     _cared_for: float = 0.0
 
@@ -78,7 +77,7 @@ class ObjectsChecker(PowerChecker):
     def look_at_nodes(self) -> None:
         """Check how Nodes stand now, where machines are some."""
         if self.nodes is not None:
-            self.nodes.look(self.noticed_of_nodes, max(self._led_at, self._cared_for))
+            self.nodes.look(self.noticed, max(self._led_at, self._cared_for))
 
     def machine_saved(
         self, shadow: ShadowStore, machine: Machine, events: tuple[Event, ...]

@@ -60,7 +60,6 @@ class ClusterEnvironment(PowerEnvironment):
         self.judge = self.metal_checker = self.objects_checker = made
         made.site, made.nodes = self.site, self.nodes
         made.noticed *= self._cluster_scenario.lateness
-        made.noticed_of_nodes *= self._cluster_scenario.lateness_of_nodes
         if self.nodes is not None:
             self.nodes.judged(made.shadows, made.wrong, made.faults)
         if (scripts := self._cluster_scenario.scripts) is not None:

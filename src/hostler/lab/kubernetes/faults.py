@@ -124,14 +124,6 @@ class ClusterScenario(PowerScenario, frozen=True, kw_only=True):
         return _LATE if self.success < _HALF else 1
 
     @property
-    def lateness_of_nodes(self) -> int:
-        """The same of what is written of Nodes.
-
-        All are listed before each write, and one write that fails puts off the others.
-        """
-        return _LATE if self.success**2 < _HALF else 1
-
-    @property
     def lateness_of_saves(self) -> int:
         """The same of what takes saves, where records lie in the API: each is several calls.
 

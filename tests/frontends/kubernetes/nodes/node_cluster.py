@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from hostler.kubernetes.client import Client
+from hostler.kubernetes.errors import ApiError
 from hostler.kubernetes.session import Answer, Call, Session
 from hostler.ports.clock import Clock
 
@@ -21,7 +22,7 @@ class FakeCluster(Session):
     `refusals` are answers to the next evictions of a Pod, by its name: status, reason, message.
     `returning` are Nodes whose kubelets are heard again as soon as they were listed. `forbidden`
     are methods and kinds that are refused; `broken` are Nodes that cannot be written, with the
-    status of the answer.
+    status of the answer: 0 is none.
     """
 
     clock: Clock
@@ -56,6 +57,8 @@ class FakeCluster(Session):
         if (call.method, kind) in self.forbidden:
             return _refusal(403, "Forbidden", "the user may not")
         if call.method in {"PATCH", "DELETE"} and name[0] in self.broken:
+            if not self.broken[name[0]]:
+                raise ApiError("no answer", unknown=True)
             return _refusal(self.broken[name[0]], "", "a webhook says no")
         body: Body = json.loads(call.body or b"{}")
         answers: dict[tuple[str, ...], Callable[[], Answer]] = {

@@ -133,13 +133,16 @@ class Rounds:
         return tuple((node, why) for node, why in whys if why)
 
     async def _safely(self, node: Node, work: Callable[[], Awaitable[None]]) -> None:
-        """Have one Node that is refused, as a webhook may, stop no other; that is logged once."""
+        """Have one Node that is refused, as a webhook may, stop no other; that is logged once.
+
+        Where no answer comes the round ends: each of the others would be waited for as long.
+        """
         name = node.metadata.name
         before = self._refused.pop(name, "")
         try:
             await work()
         except ApiError as error:
-            if error.of_all:
+            if not error.code:
                 raise
             self._refused[name] = str(error)
             if str(error) != before:

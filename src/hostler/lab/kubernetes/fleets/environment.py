@@ -69,7 +69,6 @@ class FleetsEnvironment(PowerEnvironment):
         self.judge = self.metal_checker = self.fleets_checker = made
         made.objects, made.nodes = self.objects, self.nodes
         made.noticed *= self._cluster_scenario.lateness
-        made.noticed_of_nodes *= self._cluster_scenario.lateness_of_nodes
         if self.nodes is not None:
             self.nodes.judged(made.shadows, made.wrong, made.faults, self.objects.shelf)
         return made
