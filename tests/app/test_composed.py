@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from hostler.app.compose import Composed
-from hostler.app.kubernetes.run import leaver
+from hostler.app.kubernetes.judging import leaver
 from hostler.config.values import Config, WrongFile
 from hostler.controllers.engine import Engine
 from hostler.controllers.runtime.settings import Account

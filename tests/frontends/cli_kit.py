@@ -96,6 +96,7 @@ class InMemory:
 
     store_: MemoryStore = field(default_factory=lambda: MemoryStore(HOME))
     fleets: tuple[Fleet, ...] = (FLEET,)
+    beside: tuple[Fleet, ...] | None = None
     runs: bool = False
     clusters: list[ClusterOptions] = field(default_factory=list[ClusterOptions])
     taker: bool = False
@@ -123,6 +124,15 @@ class InMemory:
     def lacks(self, config: Config) -> Mapping[str, tuple[Lack, ...]]:
         del config
         return {}
+
+    @asynccontextmanager
+    async def objects(self, config: Config, store: Store) -> AsyncGenerator[Config]:
+        del store
+        if self.beside is None:
+            yield config
+            return
+        names = frozenset(f"fleet.{fleet.name}" for fleet in self.beside)
+        yield replace(config, fleets=(*config.fleets, *self.beside), objects=names)
 
     async def with_removed(self, config: Config, store: Store) -> Config:
         del store

@@ -552,6 +552,53 @@ def test_top_follows_a_file_that_is_changed_while_it_runs(capsys: Out) -> None:
     ]
 
 
+@dataclass(slots=True, kw_only=True)
+class Reloading(StillClock):
+    """Lets the engine run what objects say by now whenever somebody waits; the file is the same."""
+
+    services: InMemory
+    sizes: list[int]
+
+    async def sleep(self, time: timedelta) -> None:
+        self.at += time
+        self.services.beside = (replace(FLEET, size=self.sizes.pop(0)),)
+        record = EngineRecord(file=str(FILE), since=self.at, objects=("fleet.web",))
+        await self.services.store_.save_engine_record(record)
+
+
+def test_top_follows_the_objects_that_its_engine_runs(capsys: Out) -> None:
+    services = InMemory(runs=True, fleets=(), beside=(FLEET,))
+    services.clock_ = Reloading(services=services, sizes=[3, 4])
+    run(fill(services.store_, made(1)))
+    printed = cli(services, capsys, "top", str(FILE), "--json", "--count", "3").out
+    updates = [json.loads(line) for line in printed.splitlines()]
+    assert [update["fleets"][0]["size"] for update in updates] == [2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("words", "cure"),
+    [
+        (("scale", "5"), "kubectl scale fleets.hostler.dev web --replicas=5"),
+        (("delete", "web"), "then kubectl delete fleets.hostler.dev web"),
+    ],
+)
+def test_what_an_object_says_of_its_fleet_is_asked_of_nobody_else(
+    words: tuple[str, str], cure: str, capsys: Out
+) -> None:
+    """A request for a size would hide that of the object for good."""
+    services = InMemory(runs=True, fleets=(), beside=(FLEET,))
+    run(fill(services.store_, made(1)))
+    refused = cli(services, capsys, words[0], str(FILE), words[1])
+    assert (refused.code, cure in refused.err) == (2, True)
+    assert run(services.store_.requests()) == ()
+
+
+def test_a_namespace_without_any_fleet_is_told(capsys: Out) -> None:
+    refused = cli(InMemory(fleets=(), beside=()), capsys, "status", "kubernetes:web")
+    assert refused.code == 2
+    assert "kubernetes:web: no Fleet is in force there, and none is on record" in refused.err
+
+
 # ------------------------------------------------------------------ several fleets
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from hostler.config.digests import digests_of_file
 from hostler.config.store_url import StoreUrl
 from hostler.config.values import Config
 from hostler.controllers.runtime.settings import Settings
@@ -15,6 +16,7 @@ from hostler.domain.model.host import Host, HostCondition
 from hostler.domain.model.machine import Billing, Machine
 from hostler.domain.model.resource import OrphanClass
 from hostler.domain.model.snapshot import Orphan
+from hostler.ports.engine_record import EngineRecord
 from hostler.ports.store import Fence
 from hostler.queries.removed import removed_fleets
 from hostler.queries.standing import standing
@@ -54,6 +56,30 @@ PAID = replace(machine(1), billing=Billing(price=0.5, billed_from=BEGIN), versio
 
 async def test_fleet_of_the_file_is_none_of_them() -> None:
     assert await removed_fleets(await store_of(ROW, PAID), config(FLEET), NOW) == ()
+
+
+async def test_fleet_that_is_an_object_of_a_cluster_is_none_of_them() -> None:
+    """Whoever may not read it there must not be told to put it back, or to end its machines."""
+    known = replace(config(), objects=frozenset({"fleet.web"}), unread="the objects: no answer")
+    store = await store_of(ROW, PAID)
+    assert await removed_fleets(store, known, NOW) == ()
+    notices = (await standing(known, store, NOW, exists=True, runs=True)).notices
+    assert notices == ("the objects: no answer",)
+    other = replace(known, objects=frozenset({"fleet.other"}))
+    assert len(await removed_fleets(store, other, NOW)) == 1
+
+
+async def test_an_address_of_a_store_that_is_written_otherwise_is_no_other_file() -> None:
+    store = await store_of(ROW)
+    known = replace(config(), objects=frozenset({"provider.cloud"}))
+    tables = {**digests_of_file(known), "store": "as the engine has it"}
+    record = EngineRecord(file="/var/lib/hostler/default.toml", since=NOW, tables=tables)
+    await store.save_engine_record(record)
+    assert (await standing(known, store, NOW, exists=True, runs=True)).notices == ()
+    changed = replace(record, tables={**tables, "engine": "another"})
+    await store.save_engine_record(changed)
+    (notice,) = (await standing(known, store, NOW, exists=True, runs=True)).notices
+    assert notice == "the engine of this store runs another file: /var/lib/hostler/default.toml"
 
 
 async def test_fleet_with_nothing_left_is_none_of_them() -> None:

@@ -9,6 +9,7 @@ from collections import ChainMap
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from msgspec.structs import replace
 
@@ -17,16 +18,18 @@ from hostler.config.errors import Faults
 from hostler.config.load import load
 from hostler.config.values import AccountConfig, Config, WrongFile
 from hostler.controllers.runtime.settings import Account, Ports
-from hostler.domain.errors import RequestRefused, StoreError, StoreTooOld
+from hostler.domain.errors import ConfigError, RequestRefused, StoreError, StoreTooOld
 from hostler.domain.ids import AccountName, FleetName, InstallationId, machine_id
 from hostler.frontends.cli.context import ClusterOptions, Frontends, Purpose, Runnable
 from hostler.ports.bootstrap import NoBootstraps, ReadsBootstraps
 from hostler.ports.clock import Clock
+from hostler.ports.engine_record import KeepsEngineRecord
 from hostler.ports.http import Endpoint, Transport
 from hostler.ports.kind import ChecksAccounts, Lack, Opening, Timing
 from hostler.ports.metrics import Metrics
 from hostler.ports.store import Store
 
+from .addresses import is_address, values_at
 from .clock import SystemClock
 from .collector import collect_left, collect_seldom
 from .lending import Own, own_of
@@ -81,8 +84,44 @@ class Composed:
         self.own: Own | None = None
 
     def load(self, path: Path, *, partial: bool = False) -> Config:
-        """Return the fleet file's values."""
+        """Return the fleet file's values, or those of no file for the address of objects."""
+        if is_address(path):
+            return values_at(path, partial=partial)
         return load(path, KINDS, STORES, partial=partial)
+
+    @asynccontextmanager
+    async def objects(self, config: Config, store: Store) -> AsyncGenerator[Config]:
+        """Give the values with those of the objects that the engine of the store runs.
+
+        Secrets that those name are this process's until the end.
+        """
+        record = await store.engine_record() if isinstance(store, KeepsEngineRecord) else None
+        if (record is None or record.objects is None) and not is_address(config.path):
+            yield config
+            return
+        _quiet()
+        from .kubernetes.reading import Reader, read_objects
+
+        variables, before = dict[str, str](), (self._environment, self.own, self.cluster)
+        with TemporaryDirectory(prefix="hostler-") as folder:
+            reader = Reader(
+                services=self,
+                store=store,
+                environment=self._environment,
+                variables=variables,
+                folder=Path(folder),
+            )
+            read = await read_objects(config, record, reader)
+            self._environment = ChainMap(variables, dict(self._environment))
+            self.own, self.cluster = read.own, read.cluster
+            try:
+                yield read.config
+            except ConfigError as error:
+                if (text := read.places.worded(str(error))) == str(error):
+                    raise
+                raise ConfigError(text, error.remedy) from error
+            finally:
+                self._environment, self.own, self.cluster = before
 
     def lacks(self, config: Config) -> Mapping[str, tuple[Lack, ...]]:
         """Return what an engine would not find on this computer, by the path of the table."""

@@ -44,6 +44,12 @@ def digests(config: Config) -> dict[str, str]:
     return {path: _digest(values) for path, values in tables.items()}
 
 
+def digests_of_file(config: Config) -> dict[str, str]:
+    """Return the digests of what stands in the file itself, without the objects beside it."""
+    theirs = config.objects or ()
+    return {path: digest for path, digest in digests(config).items() if path not in theirs}
+
+
 def differing(one: Mapping[str, str], other: Mapping[str, str]) -> tuple[str, ...]:
     """Return the paths of the tables that differ, or that only one of the two has."""
     paths = dict.fromkeys((*one, *other))

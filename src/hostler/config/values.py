@@ -64,7 +64,8 @@ class Config(Struct, frozen=True, kw_only=True):
     they are to be looked after, and why. `account_ids` are what accounts are outside, as far as
     that is known, and `host_addresses` where those of their hosts are that are switched off when
     nobody has them. `reclaims` is what the file says of fleets that do not say whether they reclaim
-    orphans.
+    orphans. `objects` are the paths of tables that are objects of a cluster (`fleet.web`), None
+    where none are read beside a file; `unread` says why some are not among the values.
     """
 
     path: Path
@@ -83,6 +84,12 @@ class Config(Struct, frozen=True, kw_only=True):
         default_factory=dict[AccountName, Mapping[str, str]]
     )
     reclaims: bool = False
+    objects: frozenset[str] | None = None
+    unread: str = ""
+
+    def is_object(self, fleet: FleetName) -> bool:
+        """Tell whether a fleet is an object of a cluster, and none of the file."""
+        return f"fleet.{fleet}" in (self.objects or ())
 
     @property
     def folder(self) -> Path:

@@ -84,7 +84,10 @@ def _counted(number: int, word: str) -> str:
 
 
 async def removed_fleets(store: Store, config: Config, now: datetime) -> tuple[RemovedFleet, ...]:
-    """Return the fleets of the store that the file lacks, and that still hold anything."""
+    """Return the fleets of the store that the file lacks, and that still hold anything.
+
+    One that is an object of a cluster does not lack, whether it can be read here or not.
+    """
     names = {fleet.name for fleet in config.fleets if not fleet.removed}
     hosts, rows = await store.hosts(), {row.name: row for row in await store.fleets()}
     orphans = await store.orphans()
@@ -96,7 +99,7 @@ async def removed_fleets(store: Store, config: Config, now: datetime) -> tuple[R
             successor=_successor(row, rows, config, now),
         )
         for row in rows.values()
-        if row.name not in names
+        if row.name not in names and not config.is_object(row.name)
     ]
     return tuple(one for one in found if one.machines or one.hosts or one.orphans or one.orders)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hostler.config.digests import differing, digests
+from hostler.config.digests import differing, digests_of_file
 from hostler.config.values import Config
 from hostler.ports.engine_record import EngineRecord, KeepsEngineRecord
 from hostler.ports.store import Store
@@ -19,7 +19,8 @@ class Standing(Struct, frozen=True, kw_only=True):
 
     `differs` has the paths of tables (`fleet.web`); it is empty where no engine runs, for the next
     one will run the file as it is. `removed` has a sentence for each fleet that only the store
-    knows any more. `file` is the file that the engine runs, where it is another.
+    knows any more. `file` is the file that the engine runs, where it is another. `unread` says
+    which objects of a cluster it runs that cannot be read here.
     """
 
     store: str
@@ -29,6 +30,7 @@ class Standing(Struct, frozen=True, kw_only=True):
     removed: tuple[str, ...] = ()
     file: str = ""
     refused: str = ""
+    unread: str = ""
 
     @property
     def document(self) -> dict[str, object]:
@@ -46,17 +48,18 @@ class Standing(Struct, frozen=True, kw_only=True):
         if not self.exists:
             missing = f"there is no store yet ({self.store}): nothing is known of any machine"
             return (missing,)
+        unread = (self.unread,) if self.unread else ()
         if self.file:
-            return (f"the engine of this store runs another file: {self.file}",)
+            return (f"the engine of this store runs another file: {self.file}", *unread)
         if not self.differs:
-            return self.removed
+            return (*unread, *self.removed)
         tables = ", ".join(self.differs)
         why = f"; it was refused: {self.refused}" if self.refused else ""
         differ = (
             f"the file is not what the engine runs (changed: {tables}): what is said here is by "
             f"the file; hostler reload makes the engine run it{why}"
         )
-        return (differ, *self.removed)
+        return (differ, *unread, *self.removed)
 
 
 async def standing(
@@ -65,7 +68,9 @@ async def standing(
     """Return how a file stands to the store that it names."""
     removed = await removed_fleets(store, config, now) if exists else ()
     sentences = tuple(one.sentence(config.unreadable, now) for one in removed)
-    found = Standing(store=str(config.store), exists=exists, runs=runs, removed=sentences)
+    found = Standing(
+        store=str(config.store), exists=exists, runs=runs, removed=sentences, unread=config.unread
+    )
     if not (exists and runs and isinstance(store, KeepsEngineRecord)):
         return found
     record = await store.engine_record()
@@ -73,7 +78,9 @@ async def standing(
 
 
 def _compared(found: Standing, config: Config, record: EngineRecord) -> Standing:
-    changed = differing(record.of_file, digests(config))
+    changed = differing(record.of_file, digests_of_file(config))
+    if config.objects is not None:  # an address may be written otherwise than the engine has it
+        changed = tuple(path for path in changed if path != "store")
     elsewhere = Path(record.file) != config.path.resolve()
     return replace(
         found,

@@ -15,8 +15,6 @@ from msgspec import Struct
 from hostler.app.lending import Own
 from hostler.app.nodes import Nodes
 from hostler.app.provider_registry import KINDS
-from hostler.config.errors import Fault
-from hostler.config.values import Config
 from hostler.domain.errors import ConfigError
 from hostler.frontends.cli.context import ClusterOptions, Purpose, Services
 from hostler.frontends.cli.engine_process import EngineProcess, Signals
@@ -31,9 +29,8 @@ from hostler.frontends.kubernetes.fleets.earlier import (
     recorded_places,
 )
 from hostler.frontends.kubernetes.fleets.events import EventRecorder
-from hostler.frontends.kubernetes.fleets.following import KINDS as OBJECTS
-from hostler.frontends.kubernetes.fleets.following import Followed, Selections
-from hostler.frontends.kubernetes.fleets.judging import Base, Leaves, Opens
+from hostler.frontends.kubernetes.fleets.following import Followed
+from hostler.frontends.kubernetes.fleets.judging import Base
 from hostler.frontends.kubernetes.fleets.reported import Reported
 from hostler.frontends.kubernetes.fleets.reporting import Reporter
 from hostler.frontends.kubernetes.fleets.source import Source, Surroundings
@@ -41,20 +38,18 @@ from hostler.frontends.kubernetes.fleets.writing import Writer
 from hostler.frontends.kubernetes.install import DEFINITIONS, definition_of
 from hostler.frontends.kubernetes.leading import ALONE, LOOK, Election, Successor, elected
 from hostler.frontends.kubernetes.namespaces import Namespaces
-from hostler.frontends.kubernetes.objects.models import HOSTS
 from hostler.frontends.kubernetes.objects.secrets import SecretPlaces
 from hostler.kubernetes.client import INSTALL
 from hostler.kubernetes.election import Candidate
 from hostler.kubernetes.errors import Forbidden, NotFound
 from hostler.kubernetes.informer import Surroundings as Following
 from hostler.kubernetes.objects import Key
-from hostler.kubernetes.requests import Selection
 from hostler.ports.engine_record import KeepsEngineRecord
 from hostler.ports.store import Store
-from hostler.queries.left_accounts import left_accounts
 
 from .beside import Beside, alone, base_of
 from .cluster_api import cluster_api
+from .judging import leaver, opener, readable
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.kubernetes")
 
@@ -91,10 +86,11 @@ async def run_in_cluster(options: ClusterOptions, process: Process) -> None:
             namespaces = Namespaces.of(
                 options.namespaces, cluster.namespace, every=options.all_namespaces
             )
-            readable = await _readable(cluster, namespaces)
+            selections = await readable(cluster, namespaces)
+            await _compare_definitions(cluster)
             base = base_of(options, cluster.namespace, process.environment)
             around = Following(clock=clock, draw=random.random)
-            followed = Followed(cluster.client, around, readable)
+            followed = Followed(cluster.client, around, selections)
             site = _Site(cluster=cluster, namespaces=namespaces, followed=followed)
             await _run(process, site, base, signals)
 
@@ -181,26 +177,6 @@ def _surroundings(process: Process, site: _Site, base: Base, store: Store) -> Su
     )
 
 
-def opener(services: Services, store: Store) -> Opens:
-    """Return what opens accounts, and closes them at once."""
-
-    async def opens(config: Config) -> None:
-        async with services.accounts(config, store):
-            return
-
-    return opens
-
-
-def leaver(services: Services, store: Store) -> Leaves:
-    """Return what tells which fleets a configuration takes away, with or without objects."""
-
-    async def leaves(config: Config) -> tuple[Fault, ...]:
-        known = await services.with_removed(config, store)
-        return await left_accounts(store, known, services.clock().now())
-
-    return leaves
-
-
 @asynccontextmanager
 async def _elected(process: Process, cluster: Connected, store: Store) -> AsyncGenerator[Election]:
     """Give the election of the process that works, of those with the store."""
@@ -218,27 +194,6 @@ async def _check_home(store: Store, namespaces: Namespaces) -> None:
     rows = [str(row.name) for row in await store.fleets()]
     if why := namespaces.moved(record.home if record is not None and rows else "", rows):
         raise ConfigError(why)
-
-
-async def _readable(cluster: Connected, namespaces: Namespaces) -> Selections:
-    """Return what is read of our kinds: all, but for Hosts where we may not.
-
-    Raises KindNotServed, or Forbidden, where they cannot be; both name the cure, and the second
-    the namespace that it is about.
-    """
-    found: dict[str, list[Selection]] = {kind: [] for kind in OBJECTS}
-    for resource in OBJECTS.values():
-        for selection in namespaces.selections:
-            try:
-                await cluster.client.list_all(resource, selection)
-            except Forbidden as error:
-                if resource is not HOSTS:
-                    raise
-                log.warning("kubernetes.no_hosts", why=str(error))
-            else:
-                found[resource.kind].append(selection)
-    await _compare_definitions(cluster)
-    return found
 
 
 async def _compare_definitions(cluster: Connected) -> None:

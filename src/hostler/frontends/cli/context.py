@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from hostler.config.values import Config
 from hostler.controllers.runtime.settings import Account, Ports
+from hostler.domain.errors import ConfigError
 from hostler.ports.clock import Clock
 from hostler.ports.kind import Lack
 from hostler.ports.metrics import Metrics
@@ -69,6 +70,13 @@ class Services(Protocol):
         """Return the fleet file's values; ConfigError has all that is wrong with it.
 
         One that stands beside objects is `partial`: it may have no account and no fleet.
+        """
+        ...
+
+    def objects(self, config: Config, store: Store) -> AbstractAsyncContextManager[Config]:
+        """Give the file's values with those of the objects that its engine runs beside it, if any.
+
+        They are read once. Where that fails the values say why; HostlerError without any file.
         """
         ...
 
@@ -160,11 +168,18 @@ async def open_records(
     """Read a fleet file and open its store to read, and say how the two stand to each other.
 
     Every command that reads opens its records here. The values have the fleets that only the store
-    knows, too.
+    knows, too, and those that are objects of a cluster. A file that is alone has fleets.
     """
-    config = services.load(file)
-    async with services.store(config, Purpose.READ) as store:
-        config = await services.with_removed(config, store)
+    config = services.load(file, partial=True)
+    async with (
+        services.store(config, Purpose.READ) as store,
+        services.objects(config, store) as read,
+    ):
+        config = await services.with_removed(read, store)
+        if read.objects is None and not read.fleets:
+            services.load(file)
+        if not config.fleets and not config.unread:
+            raise ConfigError(f"{file}: no Fleet is in force there, and none is on record")
         screen.standing = await standing_of(services, config, store)
         yield config, store
 

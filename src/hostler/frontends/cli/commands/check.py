@@ -6,6 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 from msgspec import Struct
+from msgspec.structs import replace
 from rich.console import Group, RenderableType
 from rich.text import Text
 
@@ -75,12 +76,16 @@ class CheckCommand(Struct, frozen=True):
     async def _recorded(self, config: Config) -> list[Check]:
         """Return what is wrong with the file for what the store holds of its fleets, and of others.
 
-        Those that the file has no longer are a warning each.
+        Those that the file has no longer are a warning each, but for those that are objects.
         """
         if not self.services.store_exists(config):
             return []
-        async with self.services.store(config, Purpose.READ) as store:
-            known = await self.services.with_removed(config, store)
+        async with (
+            self.services.store(config, Purpose.READ) as store,
+            self.services.objects(config, store) as beside,
+        ):
+            alone = replace(config, objects=beside.objects)
+            known = await self.services.with_removed(alone, store)
             now = self.services.clock().now()
             left = [
                 Check(about=fault.path, text=f"expected {fault.expected}; {fault.hint}", ok=False)

@@ -150,7 +150,7 @@ class CostCommand(Struct, frozen=True):
         """Return the demand that is replayed, and the price of an hour."""
         now = self.services.clock().now()
         if trial.demand == "generated":
-            self.services.load(file)
+            self.services.load(file, partial=True)
             return self.backtests.generated(trial.days, trial.seed, now), trial.price or 1.0
         async with open_records(self.services, file, screen) as (config, store):
             fleet = config.fleet(options.fleet)

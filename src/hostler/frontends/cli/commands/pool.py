@@ -71,20 +71,20 @@ class PoolCommand(Struct, frozen=True):
             if act == "list":
                 _no_servers(hosts)
                 return await self._list(file, asked, screen, online=online)
-            config = self.services.load(file)
-            if not hosts:
-                raise RequestRefused(
-                    f"say which host: `hostler pool {file} {act} HOST…`", Remedy.LIST_HOSTS
+            async with open_records(self.services, file, screen) as (config, _):
+                if not hosts:
+                    raise RequestRefused(
+                        f"say which host: `hostler pool {file} {act} HOST…`", Remedy.LIST_HOSTS
+                    )
+                chosen = _Chosen(
+                    config=config,
+                    fleet=config.fleet(asked.fleet),
+                    names=hosts,
+                    options=asked,
+                    screen=screen,
+                    keep_disk=keep_disk,
                 )
-            chosen = _Chosen(
-                config=config,
-                fleet=config.fleet(asked.fleet),
-                names=hosts,
-                options=asked,
-                screen=screen,
-                keep_disk=keep_disk,
-            )
-            return await self._change(act, chosen)
+                return await self._change(act, chosen)
 
         return self.guard(asked.json, work)
 

@@ -79,6 +79,8 @@ class ReloadCommand(Struct, frozen=True):
             record = await self._record(config, store)
             if record.objects is None:
                 config = self.services.load(file)  # a file that is alone has fleets
+            else:
+                config = replace(config, objects=frozenset(record.objects))
             changed = differing(record.of_file, digests(config))
             config = await self.services.with_removed(config, store)
             made = await self._plans(config, store, screen, record.objects or ())
@@ -103,8 +105,8 @@ class ReloadCommand(Struct, frozen=True):
         record = await store.engine_record() if isinstance(store, KeepsEngineRecord) else None
         if record is None:
             raise RequestRefused("the engine has not recorded yet which file it runs: try again")
-        if Path(record.file) != config.path.resolve():
-            raise RequestRefused(f"the engine runs another file: {record.file}")
+        if why := _another(record, config):
+            raise RequestRefused(why)
         return record
 
     async def _plans(
@@ -139,3 +141,13 @@ class ReloadCommand(Struct, frozen=True):
         if record.since >= asked:
             return _Answer(taken=not differing(record.of_file, digests(config)))
         return None
+
+
+def _another(record: EngineRecord, config: Config) -> str:
+    """Return why an engine does not run this file; empty where it does."""
+    ran = Path(record.file)
+    if ran == config.path.resolve():
+        return ""
+    if record.objects is not None and not ran.exists():
+        return "what objects say is taken at once: there is nothing to reload"
+    return f"the engine runs another file: {record.file}"

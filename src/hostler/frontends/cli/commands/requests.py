@@ -70,9 +70,13 @@ class RequestCommands(Struct, frozen=True):
         options: RequestOptions | None = None,
     ) -> int:
         """Change the fleet's size; it stays until the next request, whatever the file says."""
-        return self._about_fleet(
-            file, lambda author, fleet: fleets.scale(author, fleet, size), options
-        )
+
+        def check(author: Author, fleet: Fleet, config: Config) -> Accepted:
+            if config.is_object(fleet.name):
+                raise RequestRefused(_scaled_by_kubectl(fleet.name, size))
+            return fleets.scale(author, fleet, size)
+
+        return self._about_fleet(file, check, options)
 
     def delete(
         self,
@@ -98,6 +102,8 @@ class RequestCommands(Struct, frozen=True):
         async def work(screen: Screen) -> int:
             author = author_of(self.services, chosen)
             async with open_records(self.services, file, screen) as (config, store):
+                if config.is_object(FleetName(machine)):
+                    raise RequestRefused(_ended_by_kubectl(FleetName(machine)))
                 if (fleet := config.known(machine)) is not None:
                     accepted = fleets.delete(author, fleet)
                 else:
@@ -155,7 +161,7 @@ class RequestCommands(Struct, frozen=True):
     ) -> int:
         """Pause a whole fleet for a while: what was begun is finished, nothing else is changed."""
 
-        def check(author: Author, fleet: Fleet) -> Accepted:
+        def check(author: Author, fleet: Fleet, _: Config) -> Accepted:
             return fleets.pause(author, fleet, duration_of(for_))
 
         return self._about_fleet(file, check, options)
@@ -221,7 +227,7 @@ class RequestCommands(Struct, frozen=True):
     def _about_fleet(
         self,
         file: Path,
-        check: Callable[[Author, Fleet], Accepted],
+        check: Callable[[Author, Fleet, Config], Accepted],
         options: RequestOptions | None,
     ) -> int:
         chosen = options or RequestOptions()
@@ -229,7 +235,7 @@ class RequestCommands(Struct, frozen=True):
         async def work(screen: Screen) -> int:
             async with open_records(self.services, file, screen) as (config, _):
                 fleet = config.fleet(chosen.fleet)
-            accepted = check(author_of(self.services, chosen), fleet)
+            accepted = check(author_of(self.services, chosen), fleet, config)
             return await self._submit(config, accepted, chosen, screen)
 
         return self.guard(chosen.json, work)
@@ -335,6 +341,28 @@ async def submit(
         refusals=refused,
         older=older,
     )
+
+
+def _scaled_by_kubectl(fleet: FleetName, size: int) -> str:
+    """Return how a size is asked for that stands in an object: a request would hide it for good."""
+    return (
+        f"fleet {fleet} is an object of the cluster, and its size stands there: "
+        f"{_kubectl('scale', fleet)} --replicas={size}"
+    )
+
+
+def _ended_by_kubectl(fleet: FleetName) -> str:
+    return (
+        f"fleet {fleet} is an object of the cluster: to end its machines set `deletionPolicy: end` "
+        f"there, then {_kubectl('delete', fleet)}"
+    )
+
+
+def _kubectl(verb: str, fleet: FleetName) -> str:
+    """Return what to type about a fleet; one of another namespace than the home has that first."""
+    namespace, _, name = fleet.rpartition("_")
+    where = f" -n {namespace}" if namespace else ""
+    return f"kubectl{where} {verb} fleets.hostler.dev {name}"
 
 
 def author_of(services: Services, options: RequestOptions) -> Author:

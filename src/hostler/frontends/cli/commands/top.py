@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +13,7 @@ from msgspec import Struct
 from rich.console import Group, RenderableType
 from rich.live import Live
 
-from hostler.config.digests import differing, digests
+from hostler.config.digests import differing, digests_of_file
 from hostler.config.values import Config
 from hostler.domain.errors import ConfigError
 from hostler.domain.reporting.history import Line
@@ -25,6 +25,7 @@ from hostler.frontends.cli.context import Services, open_records, standing_of
 from hostler.frontends.cli.render import tables
 from hostler.frontends.cli.render.fitting import Fitted
 from hostler.frontends.cli.render.tables import ink
+from hostler.ports.engine_record import KeepsEngineRecord
 from hostler.ports.store import Store
 from hostler.queries import documents
 from hostler.queries.fleets import FleetStatus, fleet_status
@@ -60,7 +61,8 @@ class TopCommand(Struct, frozen=True):
     async def _top(
         self, file: Path, pace: timedelta, count: int | None, options: ReadOptions, screen: Screen
     ) -> int:
-        self.services.load(file)  # what is wrong with the file is told before the screen changes
+        async with open_records(self.services, file, screen):
+            pass  # what is wrong with the file is told before the screen changes
         if not screen.live and not screen.json:
             count = count or 1
         with suppress(asyncio.CancelledError):
@@ -86,7 +88,7 @@ class TopCommand(Struct, frozen=True):
         updates = 0
         while count is None or updates < count:
             async with open_records(self.services, file, frames.screen) as (config, store):
-                exists = self.services.store_exists(config)
+                exists, ran = self.services.store_exists(config), await _engine_since(store)
                 while count is None or updates < count:
                     read = await self._read(store, config, options)
                     frames.screen.standing = await standing_of(self.services, config, store)
@@ -96,15 +98,16 @@ class TopCommand(Struct, frozen=True):
                         await self.services.clock().sleep(pace)
                     if not exists and self.services.store_exists(config):
                         break
-                    if self._is_another(file, config):
+                    if self._is_another(file, config) or await _engine_since(store) != ran:
                         break
 
     def _is_another(self, file: Path, config: Config) -> bool:
         """Tell whether the file has been changed; one that is wrong just now is not read again."""
         try:
-            return bool(differing(digests(config), digests(self.services.load(file))))
+            fresh = self.services.load(file, partial=True)
         except ConfigError:
             return False
+        return bool(differing(digests_of_file(config), digests_of_file(fresh)))
 
     async def _read(
         self, store: Store, config: Config, options: ReadOptions
@@ -115,6 +118,12 @@ class TopCommand(Struct, frozen=True):
         events = [e for f in fleets for e in await newest_fleet_events(store, f.name, _EVENTS)]
         events.sort(key=lambda event: event.number)
         return statuses, sentences(events[-_EVENTS:])
+
+
+async def _engine_since(store: Store) -> datetime | None:
+    """Return since when the engine runs what it runs; objects that changed are no other file."""
+    record = await store.engine_record() if isinstance(store, KeepsEngineRecord) else None
+    return record.since if record is not None else None
 
 
 class _Frames(Struct, frozen=True):

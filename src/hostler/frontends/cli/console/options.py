@@ -7,7 +7,10 @@ from typing import Annotated
 
 from cyclopts import Parameter, Token
 
-File = Annotated[Path, Parameter(help="the fleet file")]
+File = Annotated[
+    Path, Parameter(help="the fleet file; or kubernetes:NAMESPACE for the objects there")
+]
+"""What a command reads; those that need a file say so where they are given objects."""
 Name = Annotated[str, Parameter(help="a machine's id, or how it begins")]
 Json = Annotated[bool, Parameter(name="--json", negative=(), help="print JSON")]
 

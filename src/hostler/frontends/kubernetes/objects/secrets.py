@@ -82,16 +82,35 @@ async def _read(reader: ReadsSecrets, key: Key) -> SecretData:
 
 
 class SecretPlaces:
-    """Where secrets are put: variables of this process, and files in a folder of its own."""
+    """Where secrets are put: variables of this process, and files in a folder of its own.
 
-    def __init__(self, folder: Path, variables: MutableMapping[str, str], salt: bytes) -> None:
+    Where `unread` ones pass, what a Secret lacks, or who may not read it, has its variable or file
+    too, with nothing in it: who needs that is told what is missing, and all others do without.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        variables: MutableMapping[str, str],
+        salt: bytes,
+        *,
+        unread: bool = False,
+    ) -> None:
         self._folder, self._variables, self._salt = folder, variables, salt
+        self._unread = unread
         self._changing = set[Path]()
         self._variable_names = set[str]()
         self._where = dict[str, str]()
+        self._problems = dict[str, str]()
 
     def worded(self, text: str) -> str:
-        """Return a text about our variables and files in the words of who wrote the Secrets."""
+        """Return a text about our variables and files in the words of who wrote the Secrets.
+
+        Where one is of a Secret that could not be read, why that is so says it all.
+        """
+        for place, problem in self._problems.items():
+            if place in text:
+                return problem
         for place in sorted(self._where, key=len, reverse=True):
             for named in (f"the environment variable {place}", place):
                 text = text.replace(named, self._where[place])
@@ -109,12 +128,11 @@ class SecretPlaces:
 
     def variable(self, secret: SecretData, key: str) -> str:
         """Return the variable that has this value; ConfigError where the Secret lacks it."""
-        value = self._value(secret, key)
-        name = f"S{self._digest(_place(secret), key, value)}"
         try:
-            self._variables[name] = value.decode().strip()
-        except UnicodeDecodeError:
-            raise ConfigError(f"the key {key} of the Secret {secret.name} is no text") from None
+            name, value = self._variable(secret, key)
+        except ConfigError as error:
+            return self._unread_as(f"S{self._digest(_place(secret), key, b'')}", secret, error)
+        self._variables[name] = value
         self._variable_names.add(name)
         self._where[name] = _about(secret, key)
         return name
@@ -124,7 +142,10 @@ class SecretPlaces:
 
         ConfigError too where it cannot be written: what objects name may need more than there is.
         """
-        value = self._value(secret, key)
+        try:
+            value = self._value(secret, key)
+        except ConfigError as error:
+            return self._unread_as(str(self._folder / _place(secret) / key), secret, error)
         suffix = "" if stable else f"-{self._digest(_place(secret), key, value)}"
         folder = self._folder / f"{_place(secret)}{suffix}"
         self._changing |= set[Path]() if stable else {folder}
@@ -162,6 +183,21 @@ class SecretPlaces:
             fresh.write_bytes(value)
             fresh.replace(path)
         return str(path)
+
+    def _unread_as(self, place: str, secret: SecretData, error: ConfigError) -> str:
+        """Return a variable or path with nothing in it, where such may be; else raise the error."""
+        if not (self._unread and secret.name):
+            raise error
+        self._problems[place] = str(error)
+        return place
+
+    def _variable(self, secret: SecretData, key: str) -> tuple[str, str]:
+        value = self._value(secret, key)
+        try:
+            text = value.decode().strip()
+        except UnicodeDecodeError:
+            raise ConfigError(f"the key {key} of the Secret {secret.name} is no text") from None
+        return f"S{self._digest(_place(secret), key, value)}", text
 
     def _value(self, secret: SecretData, key: str) -> bytes:
         if secret.problem:
