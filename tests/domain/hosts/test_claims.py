@@ -27,6 +27,7 @@ from hostler.domain.model.host import (
 from hostler.domain.model.machine import CallState, Deletion, Known, Machine, Offer, Place
 from hostler.domain.model.phases import Phase, Reason
 from hostler.domain.model.resource import Condition, Resource, Stage
+from hostler.domain.model.snapshot import Request, RequestKind
 from hostler.domain.model.transition import Transition
 from hostler.domain.policy.host_keys import HostKey
 from hostler.testing.fakes.metal import metal
@@ -518,6 +519,20 @@ def test_what_machines_that_wait_will_take_is_said_to_be_theirs(
     hosts = (FREE, replace(FREE, id=OTHER))
     snapshot = fleet_snapshot((machine,), (box(), box(host=OTHER)), hosts=hosts)
     assert none_free(snapshot).endswith(f"(hosts: {words})")
+
+
+def test_what_a_request_names_and_what_begins_will_take_is_not_said_to_be_free() -> None:
+    """Seed 238039370 of Kubernetes: five of six boxes were given, and six were said to be free."""
+    hosts = (FREE, replace(FREE, id=OTHER))
+    snapshot = fleet_snapshot((), (box(), box(host=OTHER)), hosts=hosts)
+    assert none_free(snapshot).endswith("(hosts: 2 free)")
+    hold = Request(
+        number=1, kind=RequestKind.HOLD, fleet=FLEET.name, at=BEGIN, actor="ann", host=OTHER
+    )
+    asked = replace(snapshot, requests=(hold,))
+    assert none_free(asked).endswith("(hosts: 1 free, 1 named in a request)")
+    words = "(hosts: 1 free for machines that wait, 1 named in a request)"
+    assert none_free(asked, beginning=1).endswith(words)
 
 
 @pytest.mark.parametrize(

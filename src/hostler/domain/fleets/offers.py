@@ -143,14 +143,16 @@ def _admitted(snapshot: Snapshot) -> frozenset[Phase]:
     return frozenset({Phase.STARTING})
 
 
-def why_no_offer(row: FleetRow, snapshot: Snapshot) -> tuple[str, datetime | None]:
-    """Return why no offer is open, and until when if that is known."""
+def why_no_offer(
+    row: FleetRow, snapshot: Snapshot, beginning: int = 0
+) -> tuple[str, datetime | None]:
+    """Return why no offer is open beside `beginning` ones, and until when if that is known."""
     blocked = _setbacks(row, snapshot)
     if snapshot.capabilities.hosts:
         due = min((setback.until for setback in blocked), default=None)
         blocked = [setback for setback in blocked if not setback.stock]
         if not blocked and all(zone_is_known(snapshot, offer) for offer in snapshot.fleet.offers):
-            return free_.none_free(snapshot), due
+            return free_.none_free(snapshot, beginning), due
     if not blocked:
         trying = [o for o in snapshot.fleet.offers if row.setback(o)]
         if trying:

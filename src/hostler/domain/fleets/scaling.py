@@ -163,7 +163,7 @@ def _grow(
         return Sizing(transitions=transitions, condition=full)
     chosen = choose(transitions, row, many, snapshot)
     short = len(chosen) < many if snapshot.capabilities.hosts else not chosen
-    condition, due = why_no_offer(row, snapshot) if short else ("", None)
+    condition, due = why_no_offer(row, snapshot, len(chosen)) if short else ("", None)
     return Sizing(
         inserts=chosen, creations=len(chosen), transitions=transitions, condition=condition, due=due
     )

@@ -196,9 +196,13 @@ def _waits(machine: Machine) -> bool:
     return without and machine.phase in {Phase.PENDING, Phase.STARTING}
 
 
-def none_free(snapshot: Snapshot) -> str:
-    """Return why no host can be taken, in a sentence that begins with its reason's name."""
+def none_free(snapshot: Snapshot, beginning: int = 0) -> str:
+    """Return why no host can be taken, in a sentence that begins with its reason's name.
+
+    `beginning` machines are made in the same decision, and take one each.
+    """
     counts, reasons = dict[str, int](), dict[str, None]()
+    requested = {request.host for request in snapshot.requests}
     for sighting in snapshot.inventory.sightings.values():
         resource = sighting.resource
         if resource.slot.kind == snapshot.capabilities.host_kind:
@@ -209,9 +213,11 @@ def none_free(snapshot: Snapshot) -> str:
             word = _stands(resource, record, snapshot.now, stays_on)
             if record is not None and word == HostCondition.FREE:
                 word = _delay(record, sighting, snapshot) or word
+                word = "named in a request" if id_ in requested else word
             reasons |= {stays_on: None} if stays_on else {}
             counts[word] = counts.get(word, 0) + 1
-    if taken := min(counts.get(HostCondition.FREE, 0), sum(map(_waits, snapshot.machines))):
+    waiting = beginning + sum(map(_waits, snapshot.machines))
+    if taken := min(counts.get(HostCondition.FREE, 0), waiting):
         counts |= {"free for machines that wait": taken}
         counts[HostCondition.FREE] -= taken
     counts = {word: number for word, number in counts.items() if number}
