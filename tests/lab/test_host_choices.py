@@ -6,8 +6,17 @@ import pytest
 from msgspec.structs import replace
 
 from hostler.domain.ids import AccountName, HostId, InstallationId
-from hostler.domain.model.commands import Advance, Bind, Command, Decision, SaveFleet, Verdict
+from hostler.domain.model.commands import (
+    Advance,
+    Bind,
+    Command,
+    Decision,
+    SaveFleet,
+    SaveHost,
+    Verdict,
+)
 from hostler.domain.model.fleet import FleetRow
+from hostler.domain.model.hold import Hold, HoldKind
 from hostler.domain.model.host import Host, HostCondition, HostPower
 from hostler.domain.model.machine import Deletion, Machine, Protection
 from hostler.domain.model.phases import Phase
@@ -68,6 +77,16 @@ def test_each_machine_that_begins_or_waits_takes_one(
 ) -> None:
     assert not judged(machines, *commands)
     assert judged(machines, *commands, free=(ONE, TWO))
+
+
+@pytest.mark.parametrize("kind", list(HoldKind))
+def test_host_that_the_same_decision_holds_for_a_person_waits_for_nobody(kind: HoldKind) -> None:
+    """Seed 238039370 of Kubernetes: what was asked had waited 45 minutes for an engine."""
+    hold = Hold(kind=kind, until=BEGIN, actor="ann")
+    assert not judged((), SaveHost(host=replace(RECORD, hold=hold)))
+    assert judged((), SaveHost(host=RECORD))
+    assert judged((), SaveHost(host=replace(RECORD, hold=hold)), free=(ONE, TWO))
+    assert not judged((WAITS,), SaveHost(host=replace(RECORD, hold=hold)), condition="")
 
 
 def test_box_that_a_process_may_yet_switch_off_waits_for_nobody() -> None:
