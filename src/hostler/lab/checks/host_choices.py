@@ -43,9 +43,9 @@ def chosen(made: Decision, fleet: FleetName, shadow: ShadowStore) -> list[tuple[
 
 def spoken_for(made: Decision) -> set[HostId]:
     """Return the hosts that a decision gives to machines, or holds for a person who asked."""
-    given = {command.host.id for command in made.commands if isinstance(command, Bind)}
+    bound = {command.host.id for command in made.commands if isinstance(command, Bind)}
     saved = (command.host for command in made.commands if isinstance(command, SaveHost))
-    return given | {host.id for host in saved if host.hold is not None}
+    return bound | {host.id for host in saved if host.hold is not None}
 
 
 def waits(record: Host | None, shadow: ShadowStore, settled: float) -> bool:
