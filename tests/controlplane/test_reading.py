@@ -107,8 +107,8 @@ async def test_beside_a_file_fleets_of_objects_are_shown_as_what_they_are(cluste
     explained = await printed(cluster, "explain", file, machine)
     assert explained["phase"] == "ready"
     assert "no longer in the file" not in json.dumps(explained)
-    checked = await hostler(cluster, "check", file)
-    assert "expected at least one table [fleet.NAME]" in checked.stderr
+    checked = await printed(cluster, "check", file)
+    assert [one["about"] for one in checked["checks"]] == ["fleet web"]
     done = await hostler(cluster, "scale", file, "3")
     assert done.returncode == 2
     assert "kubectl scale fleets.hostler.dev web --replicas=3" in done.stderr
@@ -127,6 +127,8 @@ async def test_beside_a_file_without_the_cluster_the_rest_is_shown_and_why(
     (notice,) = status["standing"]["notices"]
     assert "the objects that the engine runs beside this file cannot be read" in notice
     assert "nowhere.yaml" in notice
+    checked = await printed(cluster, "check", "engine.toml", kubeconfig=nowhere)
+    assert [(one["about"], one["warning"]) for one in checked["checks"]] == [("objects", True)]
 
 
 @pytest.mark.parametrize("fault", [StoreError("locked"), TimeoutError()])
@@ -169,10 +171,12 @@ async def test_an_address_stands_for_the_objects_where_there_is_no_file(cluster:
     assert (await printed(cluster, "orphans", address, "--observe"))["orphans"] == []
     done = await printed(cluster, "delete", address, machine)
     assert done["taken"]
-    for words in (("check", address), ("run", address)):
-        refused = await hostler(cluster, *words)
-        assert refused.returncode == 2
-        assert "this command takes a fleet file" in refused.stderr
+    checked = await printed(cluster, "check", address, "--online")
+    assert {"fleet web", "provider cloud"} <= {one["about"] for one in checked["checks"]}
+    assert checked["ok"]
+    refused = await hostler(cluster, "run", address)
+    assert refused.returncode == 2
+    assert "this command takes a fleet file" in refused.stderr
     done_again = await hostler(cluster, "reload", address)
     assert "there is nothing to reload" in done_again.stderr
 
@@ -203,6 +207,9 @@ async def test_whose_rights_end_at_secrets_reads_records_and_is_told_of_the_secr
     assert done.returncode == 2
     assert "the Secret cloud cannot be read" in done.stderr
     assert done.stderr.count("This rule would allow it") == 1
+    checked = await printed(cluster, "check", address)
+    (lacking,) = (one for one in checked["checks"] if one["warning"])
+    assert "the Secret cloud cannot be read" in lacking["text"]
 
 
 @pytest.mark.usefixtures("alone")

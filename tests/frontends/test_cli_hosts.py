@@ -406,8 +406,8 @@ def test_a_warning_of_the_file_is_shown_and_fails_nothing(
     services = WithMacs()
     config = replace(services.load(FILE), warnings=("fleet.web.pool_prefix: there is none",))
 
-    def load(_: InMemory, path: object) -> Config:
-        del path
+    def load(_: InMemory, path: object, *, partial: bool = False) -> Config:
+        del path, partial
         return config
 
     monkeypatch.setattr(InMemory, "load", load)

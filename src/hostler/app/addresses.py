@@ -32,7 +32,7 @@ def values_at(path: Path, *, partial: bool) -> Config:
         raise WrongFile(path, tuple(reading.faults.found))
     if not partial:
         raise ConfigError(
-            f"{path}: this command takes a fleet file. Objects of a cluster are run by "
-            "hostler run --kubernetes, and checked by it: kubectl get fleets,providers,hosts"
+            f"{path}: this command takes a fleet file; objects of a cluster are run by "
+            "hostler run --kubernetes"
         )
     return config

@@ -6,7 +6,7 @@ import secrets
 import signal
 import socket
 from collections import ChainMap
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -82,6 +82,7 @@ class Composed:
         self._composed = False
         self.cluster = ClusterOptions()
         self.own: Own | None = None
+        self._words: Callable[[str], str] = str
 
     def load(self, path: Path, *, partial: bool = False) -> Config:
         """Return the fleet file's values, or those of no file for the address of objects."""
@@ -102,7 +103,8 @@ class Composed:
         _quiet()
         from .kubernetes.reading import Reader, read_objects
 
-        variables, before = dict[str, str](), (self._environment, self.own, self.cluster)
+        variables = dict[str, str]()
+        before = self._environment, self.own, self.cluster, self._words
         with TemporaryDirectory(prefix="hostler-") as folder:
             reader = Reader(
                 services=self,
@@ -113,15 +115,15 @@ class Composed:
             )
             read = await read_objects(config, record, reader)
             self._environment = ChainMap(variables, dict(self._environment))
-            self.own, self.cluster = read.own, read.cluster
+            self.own, self.cluster, self._words = read.own, read.cluster, read.places.worded
             try:
                 yield read.config
             except ConfigError as error:
-                if (text := read.places.worded(str(error))) == str(error):
+                if (text := self._words(str(error))) == str(error):
                     raise
                 raise ConfigError(text, error.remedy) from error
             finally:
-                self._environment, self.own, self.cluster = before
+                self._environment, self.own, self.cluster, self._words = before
 
     def lacks(self, config: Config) -> Mapping[str, tuple[Lack, ...]]:
         """Return what an engine would not find on this computer, by the path of the table."""
@@ -139,7 +141,10 @@ class Composed:
             lack = Lack(key="node.managed", text=why, environment=True)
             for name in fleets:
                 lacks[f"fleet.{name}"] = (*lacks.get(f"fleet.{name}", ()), lack)
-        return lacks
+        return {
+            path: tuple(replace(lack, text=self._words(lack.text)) for lack in found)
+            for path, found in lacks.items()
+        }
 
     async def store_problem(self, config: Config) -> str:
         """Return why an engine could not use the store; it is read, and not changed."""

@@ -28,7 +28,8 @@ class Check(Struct, frozen=True, kw_only=True):
 def check_file(config: Config) -> tuple[Check, ...]:
     """Return what a fleet file that could be loaded asks for, and its warnings."""
     fleets = (_fleet(fleet) for fleet in config.fleets)
-    return (*fleets, *(_warning(text) for text in config.warnings))
+    unread = (Check(about="objects", text=config.unread, warning=True),) if config.unread else ()
+    return (*fleets, *(_warning(text) for text in config.warnings), *unread)
 
 
 def check_place(path: str, lacks: Iterable[Lack]) -> tuple[Check, ...]:

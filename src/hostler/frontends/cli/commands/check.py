@@ -1,12 +1,12 @@
 """Check: is the fleet file right, and would the provider sell what it asks for?"""
 
 from collections.abc import Sequence
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 from msgspec import Struct
-from msgspec.structs import replace
 from rich.console import Group, RenderableType
 from rich.text import Text
 
@@ -39,15 +39,44 @@ class CheckCommand(Struct, frozen=True):
         ] = False,
         json: Json = False,
     ) -> int:
-        """Check the fleet file, and with --online the key, zones, types and images too."""
+        """Check the fleet file, and with --online the key, zones, types and images too.
+
+        Objects of a cluster are checked as far as they are in force beside an engine.
+        """
         return self.guard(json, lambda screen: self._check(file, screen, online=online))
 
     async def _check(self, file: Path, screen: Screen, *, online: bool) -> int:
-        config = self.services.load(file)
+        config = self.services.load(file, partial=True)
+        problem = await self.services.store_problem(config)
+        async with AsyncExitStack() as stack:
+            if not problem:
+                with suppress(StoreTooOld):  # that is among what is found
+                    reading = self.services.store(config, Purpose.READ)
+                    store = await stack.enter_async_context(reading)
+                    beside = self.services.objects(config, store)
+                    config = await stack.enter_async_context(beside)
+            if config.objects is None:
+                config = self.services.load(file)  # a file that is alone has fleets
+            checks = await self._found(config, problem, screen, online=online)
+        ok = all(entry.ok for entry in checks)
+        value = {
+            "file": str(config.path),
+            "store": str(config.store),
+            "ok": ok,
+            "checks": [
+                {"ok": c.ok, "warning": c.warning, "about": c.about, "text": c.text} for c in checks
+            ],
+        }
+        screen.show(_findings(config.path, checks), value)
+        return Exit.OK if ok else Exit.FAILED
+
+    async def _found(
+        self, config: Config, problem: str, screen: Screen, *, online: bool
+    ) -> list[Check]:
         checks = list(check_file(config))
         for path, lacks in self.services.lacks(config).items():
             checks += check_place(path, lacks)
-        if problem := await self.services.store_problem(config):
+        if problem:
             checks.append(Check(about="store", text=problem, ok=False))
         else:
             try:
@@ -61,17 +90,7 @@ class CheckCommand(Struct, frozen=True):
             ):
                 with screen.waiting("asking the provider"):
                     checks += [entry async for entry in check_online(providers)]
-        ok = all(entry.ok for entry in checks)
-        value = {
-            "file": str(config.path),
-            "store": str(config.store),
-            "ok": ok,
-            "checks": [
-                {"ok": c.ok, "warning": c.warning, "about": c.about, "text": c.text} for c in checks
-            ],
-        }
-        screen.show(_findings(config.path, checks), value)
-        return Exit.OK if ok else Exit.FAILED
+        return checks
 
     async def _recorded(self, config: Config) -> list[Check]:
         """Return what is wrong with the file for what the store holds of its fleets, and of others.
@@ -80,12 +99,8 @@ class CheckCommand(Struct, frozen=True):
         """
         if not self.services.store_exists(config):
             return []
-        async with (
-            self.services.store(config, Purpose.READ) as store,
-            self.services.objects(config, store) as beside,
-        ):
-            alone = replace(config, objects=beside.objects)
-            known = await self.services.with_removed(alone, store)
+        async with self.services.store(config, Purpose.READ) as store:
+            known = await self.services.with_removed(config, store)
             now = self.services.clock().now()
             left = [
                 Check(about=fault.path, text=f"expected {fault.expected}; {fault.hint}", ok=False)
