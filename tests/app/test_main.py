@@ -1,4 +1,4 @@
-"""The executable: SIGTERM ends what runs as Ctrl-C does, and never in the midst of a step."""
+"""The executable: SIGTERM and SIGHUP end what runs as Ctrl-C does, and never amid a step."""
 
 import asyncio
 import os
@@ -18,7 +18,8 @@ INTERRUPTED = 130
 @pytest.fixture
 def own_handlers() -> Iterator[None]:
     """Put the handlers back that the test process had."""
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    ends = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.getsignal(number) for number in ends}
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     yield
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # what is pending is discarded
@@ -29,19 +30,22 @@ def own_handlers() -> Iterator[None]:
 
 @pytest.mark.usefixtures("own_handlers")
 @pytest.mark.parametrize("ctrl_c", [signal.default_int_handler, signal.SIG_IGN])
-def test_sigterm_cancels_a_command_between_two_steps(
-    monkeypatch: pytest.MonkeyPatch, ctrl_c: signal.Handlers
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_cancels_a_command_between_two_steps(
+    monkeypatch: pytest.MonkeyPatch, ctrl_c: signal.Handlers, end: signal.Signals
 ) -> None:
     """It broke off what the event loop was in the midst of, and a demo waited for ever since.
 
     A shell lets what its script starts beside itself ignore Ctrl-C: SIGTERM was ignored with it.
+    A terminal that was closed left what a command had put into files.
     """
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     signal.signal(signal.SIGINT, ctrl_c)
     went_on = list[str]()
 
     async def work(screen: Screen) -> int:
         del screen
-        os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), end)
         went_on.append("the step ends")
         try:
             await asyncio.sleep(5)
@@ -58,6 +62,20 @@ def test_sigterm_cancels_a_command_between_two_steps(
         main.main()
     assert ended.value.code == INTERRUPTED
     assert went_on == ["the step ends", "and what is open is closed"]
+
+
+@pytest.mark.usefixtures("own_handlers")
+def test_under_nohup_a_closed_terminal_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(argv: list[str]) -> int:
+        del argv
+        os.kill(os.getpid(), signal.SIGHUP)
+        return 7
+
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    monkeypatch.setattr(command_line, "run", run)
+    with pytest.raises(SystemExit) as ended:
+        main.main()
+    assert ended.value.code == 7
 
 
 @pytest.mark.usefixtures("own_handlers")

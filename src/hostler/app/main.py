@@ -10,14 +10,17 @@ from types import FrameType
 def main() -> None:
     """Run the command line of this process, and exit.
 
-    SIGTERM ends a command as Ctrl-C does, so that what it opened is closed and removed. That holds
-    for a command, too, that a script started beside itself: its shell lets it ignore Ctrl-C.
+    SIGTERM ends a command as Ctrl-C does, and so does a terminal that is closed (SIGHUP), so that
+    what it opened is closed and removed. That holds for a command, too, that a script started
+    beside itself: its shell lets it ignore Ctrl-C.
     """
     _repeat_dropped_ctrl_c()
     try:
         if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
             _keep_ctrl_c_away()
         signal.signal(signal.SIGTERM, _as_ctrl_c)
+        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as nohup has it
+            signal.signal(signal.SIGHUP, _as_ctrl_c)
         from .collector import collect_seldom
 
         collect_seldom()

@@ -40,8 +40,8 @@ MEANINGS: dict[Exit, str] = {
     Exit.STORE: "the store cannot be used: damaged, too new, lost, locked or full",
     Exit.PROVIDER: "the provider could not be asked: credentials, permissions or the network; of "
     "`orphans` also that not all of it is observed, so that there may be orphans",
-    Exit.INTERRUPTED: "it was interrupted (Ctrl-C or SIGTERM) before it was done; a request that "
-    "was recorded by then is carried out all the same",
+    Exit.INTERRUPTED: "it was interrupted (Ctrl-C, SIGTERM or SIGHUP) before it was done; a "
+    "request that was recorded by then is carried out all the same",
 }
 
 HINTS: dict[Remedy, str] = {
