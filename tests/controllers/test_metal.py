@@ -5,7 +5,9 @@ import itertools
 import pytest
 from msgspec.structs import replace
 
-from hostler.domain.ids import FleetName, ResourceId
+from hostler.domain.errors import StoreBusy
+from hostler.domain.hosts.claims import without_host
+from hostler.domain.ids import Epoch, FleetName, HostId, MachineId, ResourceId
 from hostler.domain.model.capabilities import Cleaning, PowerLimits
 from hostler.domain.model.fleet import Caps
 from hostler.domain.model.host import HostCondition
@@ -15,6 +17,8 @@ from hostler.domain.model.resource import Condition
 from hostler.domain.model.snapshot import RequestKind
 from hostler.lab.scenes.metal import NO_LIMITS, MetalScene
 from hostler.ports.metrics import Gauge
+from hostler.ports.store import Fence
+from hostler.stores.memory import MemoryStore
 from hostler.testing.fakes.metal_planner import CLEAN, HOST_OFF, REST, SWITCH_ON
 from hostler.testing.fakes.script import Lost
 from hostler.testing.scenes.builders import FLEET, MIN, S
@@ -119,6 +123,46 @@ async def test_box_that_was_used_is_cleaned_by_a_power_cycle_and_used_again() ->
     assert first.id != second.id
     assert scene.calls() == [SWITCH_ON, HOST_OFF, SWITCH_ON]
     assert scene.times(Condition.OFF), "nobody has the box before it was seen off"
+
+
+@pytest.mark.parametrize("boxes", [1, 2])
+async def test_box_that_a_machine_gave_back_and_is_bound_to_is_cleaned_first(
+    boxes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process ended, and the store refused, after the machine was saved without it."""
+    scene = sized(1, boxes=boxes)
+    async with scene.running("a"):
+        await scene.until([READY], 2 * MIN)
+        (first,) = await scene.machines()
+    (held,) = [one for one in await scene.store.leases() if one.name.startswith("fleet/")]
+    lease = await scene.store.take_lease(held.name, "x", held)
+    assert lease is not None
+    tried = replace(without_host(first), phase=Phase.STARTING, since=scene.clock.now())
+    again = tried.with_health(was_ready=None)
+    await scene.store.save_machine(again, (), Fence(lease=held.name, epoch=Epoch(lease.epoch)))
+    assert await scene.store.bindings() == ((HostId(BOX), first.id),)
+    unbind, refused = scene.store.unbind, list[HostId]()
+
+    async def refuses(host: HostId, machine: MachineId, fence: Fence) -> None:
+        if len(refused) < 3:
+            refused.append(host)
+            raise StoreBusy("not today")
+        await unbind(host, machine, fence)
+
+    monkeypatch.setattr(MemoryStore, "unbind", lambda _, *words: refuses(*words))
+    was_off = len(scene.times(Condition.OFF))
+    async with scene.running("b"):
+        for _ in range(60):
+            await scene.pass_by(1 * S)
+            (machine,) = await scene.machines()
+            cleaned = len(scene.times(Condition.OFF)) > was_off
+            assert machine.host != BOX or cleaned, "nobody cleaned it"
+        assert len(refused) == 3
+        await scene.until([READY], 5 * MIN)
+        (machine,) = await scene.machines()
+        assert (machine.id, machine.host == BOX) == (first.id, boxes == 1)
+        bound = await scene.store.bindings()
+    assert bound == ((machine.host, machine.id),)
 
 
 async def test_box_is_cleaned_by_a_command_where_that_is_its_cleaning() -> None:

@@ -171,7 +171,7 @@ class Reconciler:
             await self._ports.store.save_orphans(
                 orphan_report.orphans, orphan_report.cleared, tenure.fence
             )
-        await self._unbind([binding for binding in todo.unbind if binding.machine in saved], tenure)
+        await self._unbind([one for one in todo.unbind if one.machine not in lost], tenure)
         if late is not None and not lost:
             stored = self._state.rows[late.row.name]
             row = replace(stored, creations=late.row.creations)

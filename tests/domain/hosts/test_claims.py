@@ -5,7 +5,16 @@ from datetime import datetime, timedelta
 import pytest
 from msgspec.structs import replace
 
-from hostler.domain.hosts.claims import ADOPTED, CLEAN, assign, clean_name, doubted, lets_go
+from hostler.domain.decide import decide
+from hostler.domain.hosts.claims import (
+    ADOPTED,
+    CLEAN,
+    assign,
+    clean_name,
+    doubted,
+    given_back,
+    lets_go,
+)
 from hostler.domain.hosts.claims import offers as open_offers
 from hostler.domain.hosts.free import Fits, free_hosts, is_clean, none_free
 from hostler.domain.ids import HostId, MachineId, machine_id
@@ -16,6 +25,7 @@ from hostler.domain.model.capabilities import (
     Ownership,
     PowerLimits,
 )
+from hostler.domain.model.commands import Unbind
 from hostler.domain.model.host import (
     Free,
     Host,
@@ -24,14 +34,23 @@ from hostler.domain.model.host import (
     HostPower,
     allocation_of,
 )
-from hostler.domain.model.machine import CallState, Deletion, Known, Machine, Offer, Place
+from hostler.domain.model.machine import (
+    LEFT,
+    CallState,
+    Deletion,
+    Fact,
+    Known,
+    Machine,
+    Offer,
+    Place,
+)
 from hostler.domain.model.phases import Phase, Reason
 from hostler.domain.model.resource import Condition, Resource, Stage
-from hostler.domain.model.snapshot import Request, RequestKind
+from hostler.domain.model.snapshot import Request, RequestKind, Snapshot
 from hostler.domain.model.transition import Transition
 from hostler.domain.policy.host_keys import HostKey
 from hostler.testing.fakes.metal import metal
-from hostler.testing.fakes.planner import SERVER
+from hostler.testing.fakes.planner import SERVER, FakePlanner
 from hostler.testing.scenes.builders import BEGIN, FLEET, OFFER, ZONE
 from hostler.testing.scenes.fields import with_fields
 from hostler.testing.scenes.hosts import (
@@ -339,6 +358,47 @@ def test_a_binding_from_before_a_crash_is_gone_on_with() -> None:
     (machine,), binds = assigned(mine, hosts=(choice(OTHER),), bindings={mine.id: BOX})
     assert (machine.host, binds) == (BOX, [])
     assert machine.fact(CLEAN) is None, "anybody may have used it since: it is wiped"
+
+
+@pytest.mark.parametrize(
+    ("fields", "known", "gave_back"),
+    [
+        ({"since": BEGIN + SECOND}, {}, True),
+        ({"facts": (Fact(name=f"{LEFT} {BOX}", at=BEGIN + SECOND),)}, {}, True),
+        ({"since": BEGIN + SECOND, "phase": Phase.STOPPING}, {}, True),
+        ({}, {}, False),
+        ({"facts": (Fact(name=f"{LEFT} {OTHER}", at=BEGIN + SECOND),)}, {}, False),
+        ({"facts": (Fact(name=f"{LEFT} {BOX}", at=BEGIN - SECOND),)}, {}, False),
+        ({"since": BEGIN + SECOND}, {"since": BEGIN + SECOND}, False),
+        ({"since": BEGIN + SECOND}, {"condition": HostCondition.FREE}, False),
+        ({"since": BEGIN + SECOND}, {"machine": HIS}, False),
+        ({"since": BEGIN + SECOND}, {"since": None}, False),
+    ],
+)
+def test_a_machine_takes_no_host_again_that_it_gave_back(
+    fields: dict[str, object], known: dict[str, object], *, gave_back: bool
+) -> None:
+    """Seed 238043231 of Kubernetes: a webhook refused to unbind it, and it was not clean."""
+    mine = with_fields(waiting(phase=Phase.STARTING), **fields)
+    usual = {"condition": HostCondition.ALLOCATED, "machine": mine.id}
+    hosts = (record(**{**usual, **known}),)
+    snapshot = fleet_snapshot((mine,), hosts=hosts, bindings={mine.id: BOX}, free=(choice(OTHER),))
+    transition = Transition(before=mine, machine=mine, resources=())
+    assert (given_back(transition, snapshot) == BOX) is gave_back
+    (after,), binds = assign((transition,), MAIN, snapshot)
+    starts = mine.phase is Phase.STARTING
+    assert (after.machine.host, binds) == (None if gave_back or not starts else BOX, ())
+    lacks = open_offers(5, (transition,), snapshot) == ()
+    assert lacks is (gave_back and starts), "one that is bound needs no other"
+    assert _unbound(snapshot) is gave_back
+    moving = replace(snapshot, moving=frozenset({mine.id}))
+    assert given_back(transition, moving) is None
+
+
+def _unbound(snapshot: Snapshot) -> bool:
+    """Tell whether a whole decision unbinds the box."""
+    made = decide(snapshot, FakePlanner())
+    return any(isinstance(one, Unbind) and one.host == BOX for one in made.commands)
 
 
 def test_a_machine_that_ends_or_has_a_host_takes_none() -> None:

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from hostler.domain.fleets import losses
 from hostler.domain.fleets.answers import RequestAnswer
+from hostler.domain.hosts import claims
 from hostler.domain.hosts.parking import wakes
 from hostler.domain.ids import HostId, evolve
 from hostler.domain.model.commands import (
@@ -62,7 +63,7 @@ def _commands(draft: Draft, condition: str, snapshot: Snapshot) -> Iterator[Comm
     for transition in draft.transitions:
         if (advance := _advance(transition, snapshot)) is not None:
             yield advance
-        if (host := _let_go(transition)) is not None:
+        if (host := _let_go(transition, snapshot)) is not None:
             unbinds.append(Unbind(host=host, machine=transition.machine.id))
     yield from unbinds
     if draft.orphan_report.orphans or draft.orphan_report.cleared:
@@ -70,8 +71,13 @@ def _commands(draft: Draft, condition: str, snapshot: Snapshot) -> Iterator[Comm
     yield from draft.reclaims
 
 
-def _let_go(transition: Transition) -> HostId | None:
-    return transition.before.host if transition.machine.host is None else None
+def _let_go(transition: Transition, snapshot: Snapshot) -> HostId | None:
+    """Return the host that a machine lets go of now, or let go of before and is bound to still."""
+    if transition.machine.host is not None:
+        return None
+    if transition.before.host is not None or not snapshot.bindings:
+        return transition.before.host
+    return claims.given_back(transition, snapshot)
 
 
 def _advance(transition: Transition, snapshot: Snapshot) -> Advance | None:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from hostler.domain.ids import AccountName, HostId, MachineId, ResourceId
 from hostler.domain.model.commands import Bind
-from hostler.domain.model.host import AT_HOME, GIVEN_BACK, Free, Host, host_of
+from hostler.domain.model.host import AT_HOME, GIVEN_BACK, Free, Host, HostCondition, host_of
 from hostler.domain.model.machine import LEFT, CallState, Machine, Offer, Place
 from hostler.domain.model.phases import Phase, Reason
 from hostler.domain.model.resource import Stage
@@ -49,7 +49,8 @@ def _lacks_host(transition: Transition, snapshot: Snapshot) -> bool:
     machine = transition.machine
     if machine.host is not None or machine.deletion is not None:
         return False
-    if machine.id in snapshot.bindings and transition.before.host is None:
+    tied = machine.id in snapshot.bindings and given_back(transition, snapshot) is None
+    if tied and transition.before.host is None:
         return False
     waits = machine.phase is Phase.PENDING and snapshot.fleet.renews
     return waits or machine.phase is Phase.STARTING
@@ -114,8 +115,28 @@ def _waits(transition: Transition, snapshot: Snapshot) -> bool:
         return False
     if transition.before.host is not None:  # it has just let go of one: that one is unbound first
         return False
+    if given_back(transition, snapshot) is not None:
+        return False
     begins = machine.phase is Phase.PENDING and snapshot.fleet.renews and not transition.blocker
     return begins or machine.phase is Phase.STARTING
+
+
+def given_back(transition: Transition, snapshot: Snapshot) -> HostId | None:
+    """Return the host that a machine is bound to though it gave it back: that one is unbound first.
+
+    The process ended, or the store refused, after the machine was saved without it. The host's
+    record tells it from one that was bound just now, and whose machine could not be saved: that is
+    the machine's since its start began.
+    """
+    machine = transition.before
+    tied = snapshot.bindings.get(machine.id)
+    record = snapshot.hosts.get(tied) if tied is not None else None
+    if record is None or machine.host is not None or machine.id in snapshot.moving:
+        return None
+    if record.condition is not HostCondition.ALLOCATED or record.machine != machine.id:
+        return None
+    until = max(machine.since, machine.fact(f"{LEFT} {tied}") or machine.since)
+    return tied if record.since is not None and record.since < until else None
 
 
 def _choose(machine: Machine, left: list[Free]) -> Free | None:
