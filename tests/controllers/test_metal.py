@@ -141,15 +141,15 @@ async def test_box_that_a_machine_gave_back_and_is_bound_to_is_cleaned_first(
     again = tried.with_health(was_ready=None)
     await scene.store.save_machine(again, (), Fence(lease=held.name, epoch=Epoch(lease.epoch)))
     assert await scene.store.bindings() == ((HostId(BOX), first.id),)
-    unbind, refused = scene.store.unbind, list[HostId]()
+    unbind, refused = MemoryStore.unbind, list[HostId]()
 
-    async def refuses(host: HostId, machine: MachineId, fence: Fence) -> None:
+    async def refuses(store: MemoryStore, host: HostId, machine: MachineId, fence: Fence) -> None:
         if len(refused) < 3:
             refused.append(host)
             raise StoreBusy("not today")
-        await unbind(host, machine, fence)
+        await unbind(store, host, machine, fence)
 
-    monkeypatch.setattr(MemoryStore, "unbind", lambda _, *words: refuses(*words))
+    monkeypatch.setattr(MemoryStore, "unbind", refuses)
     was_off = len(scene.times(Condition.OFF))
     async with scene.running("b"):
         for _ in range(60):
