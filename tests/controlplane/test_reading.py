@@ -15,6 +15,8 @@ import pytest
 import pytest_asyncio
 from kinds_kit import FLEETS, NAMESPACES, Free, Thing, a_thing
 from msgspec import Struct
+from rack_kit import Rack
+from test_hosts import a_fleet, furnish, rack
 from test_run import ENGINE, HOSTLER, Cluster, cluster, engine, simulator
 
 from hostler.app.compose import Composed
@@ -29,7 +31,7 @@ from hostler.stores.memory import MemoryStore
 from hostler.testing.scenes.builders import BEGIN, HOME
 
 pytestmark = pytest.mark.timeout(2000)  # the first test waits for the build of the server
-__all__ = ["cluster", "engine", "simulator"]
+__all__ = ["cluster", "engine", "rack", "simulator"]
 
 
 class Rights(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -179,6 +181,23 @@ async def test_an_address_stands_for_the_objects_where_there_is_no_file(cluster:
     assert "this command takes a fleet file" in refused.stderr
     done_again = await hostler(cluster, "reload", address)
     assert "there is nothing to reload" in done_again.stderr
+
+
+@pytest.mark.usefixtures("alone")
+async def test_hosts_that_are_objects_are_listed_and_explained(
+    cluster: Cluster, rack: Rack
+) -> None:
+    await furnish(cluster, rack)
+    await a_fleet(cluster, rack, 1)
+    await cluster.counts("nodes", ready=1)
+    address = f"kubernetes:{cluster.namespace}"
+    hosts = (await printed(cluster, "pool", address, "list"))["hosts"]
+    assert {one["name"] for one in hosts} == {*rack.hosts}
+    (taken,) = (one["name"] for one in hosts if one["machine"])
+    explained = await printed(cluster, "explain", address, taken)
+    assert explained["host"]["machine"]
+    done = await printed(cluster, "host", address, "reserve", taken, "--why", "a new disk")
+    assert done["taken"]
 
 
 @pytest.mark.usefixtures("alone")
