@@ -40,6 +40,8 @@ PAST_FAILURES = {
 """Seeds of failures that were found and mended, and what each found."""
 
 FAILURES_OF_NEWER_DICE = {
+    238045424: "choice: a Node had lost its label half a second before (the judge)",
+    238046827: "L1: people took two Macs of three, and two Machines were wanted (the judge)",
     238043231: "S12: a box that could not be unbound was taken again, and not clean",
     238039370: "L3: a box was to be held since no engine ran, and five others went (the judge)",
     238037931: "cordon: a round of Nodes ended at the first write that was put off by a 429",

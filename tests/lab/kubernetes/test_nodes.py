@@ -156,6 +156,21 @@ def test_a_box_goes_off_with_its_pods_only_after_the_bound(here: Here) -> None:
     assert here.laws == ["drain", "drain"]
 
 
+def test_since_when_a_box_is_guarded_no_more_is_known() -> None:
+    """Kubernetes 238045424: half a second later no engine had heard of it."""
+    here = Here(replace(CALM, guard=Guard.CONTROL))
+    here.last(120)
+    assert here.world.guards(HostId("box-1"))
+    assert here.world.freed(HostId("box-1")) is None
+    here.world.let_go()
+    at = here.truth.now
+    here.last(60)
+    assert not here.world.guards(HostId("box-1"))
+    assert here.world.freed(HostId("box-1")) == at
+    assert here.world.freed(HostId("box-2")) is None
+    here.loop.close()
+
+
 @pytest.mark.parametrize("stands", [True, False])
 def test_a_box_is_left_on_for_a_control_plane_as_long_as_its_node_stands(*, stands: bool) -> None:
     here = Here(replace(CALM, guard=Guard.CONTROL))

@@ -77,6 +77,31 @@ def test_nobody_asks_for_the_end_of_a_host(judged: Judged, method: str, law: str
     assert judged.law == law
 
 
+class Counting(RollCourse):
+    """A roll that says how many Macs count as there for it."""
+
+    @property
+    def many(self) -> int:
+        return len(self._whole())
+
+
+@pytest.mark.parametrize("pooled", [True, False])
+def test_no_more_are_wanted_than_people_left_in_the_pool(tmp_path: Path, *, pooled: bool) -> None:
+    """Kubernetes 238046827: two Macs of three bore other names, and two were wanted."""
+    drawn = scenario()
+    assert drawn.roll is not None
+    course = Counting(drawn, drawn.roll, tmp_path)
+    course.session.found_home(replicas=1)
+    world, checker = course.environment.world, course.environment.roll_checker
+    (mac, *others) = world.cloud.macs
+    assert not list(checker.truth.changes())
+    (pool,) = drawn.roll.macs.pools
+    world.console.rename(mac.id, f"{pool}other" if pooled else "renamed by hand 7")
+    assert [change.what for change in checker.truth.changes()] == ["renamed"]
+    assert course.many == len(others) + pooled
+    course.loop.close()
+
+
 def test_an_object_that_is_to_go_does_so_soon(judged: Judged) -> None:
     checker, loop = judged.course.environment.roll_checker, judged.course.loop
     going = {"metadata": {"name": "worker-1", "deletionTimestamp": "2026-01-01T00:00:00Z"}}

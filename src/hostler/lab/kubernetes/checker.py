@@ -21,6 +21,7 @@ from hostler.domain.model.commands import Event
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition
+from hostler.lab.checks.holds import HEARD
 from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.lab.power.checker import PowerChecker
 from hostler.testing.invariants import Violation
@@ -72,7 +73,12 @@ class ObjectsChecker(PowerChecker):
         """Tell whether a box may be chosen; one that is on stays so while no Node is known."""
         on = self.truth.condition(box) is Condition.UP
         unsure = on and self.nodes is not None and not self.nodes.are_known(self._led_at)
-        return not unsure and super()._may_be_chosen(box)
+        return not (unsure or (on and self._is_freed(box))) and super()._may_be_chosen(box)
+
+    def _is_freed(self, box: HostId) -> bool:
+        """Tell whether a box's Node guards it no more just now: no engine need have heard of it."""
+        freed = self.nodes.freed(box) if self.nodes is not None else None
+        return freed is not None and self.now - freed < HEARD
 
     def look_at_nodes(self) -> None:
         """Check how Nodes stand now, where machines are some."""

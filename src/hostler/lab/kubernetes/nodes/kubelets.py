@@ -49,6 +49,7 @@ class Kubelets:
     random: Random
     scenario: NodesScenario
     is_guarded: bool = True
+    _freed: tuple[HostId, float] | None = None
     _known: dict[str, _Kubelet] = field(default_factory=dict[str, _Kubelet])
     _unknown: dict[str, float] = field(default_factory=dict[str, float])
 
@@ -98,9 +99,15 @@ class Kubelets:
         """Let no Node be guarded any more: what made it so moves elsewhere."""
         box = self.guarded
         self.is_guarded = False
+        self._freed = (box, self.truth.now) if box is not None else None
         if box is not None and self.name(box) in self.api.nodes():
             labels = {"labels": {_CONTROL_PLANE: None}}
             self.api.patch(node_path(self.name(box)), {"metadata": labels})
+
+    def freed(self, box: HostId) -> float | None:
+        """Return since when a box is guarded no more; None where it never was, or is."""
+        known = self._freed
+        return known[1] if known is not None and known[0] == box else None
 
     def box(self, node: str) -> HostId | None:
         """Return whose Node it is; None for one of somebody else."""

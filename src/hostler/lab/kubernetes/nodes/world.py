@@ -75,6 +75,10 @@ class NodesWorld:
         """Tell whether the Node of a box may never be ended."""
         return box == self._kubelets.guarded
 
+    def freed(self, box: HostId) -> float | None:
+        """Return since when the Node of a box may be ended that might not be."""
+        return self._kubelets.freed(box)
+
     def are_known(self, since: float) -> bool:
         """Tell whether Nodes were listed to an engine lately, and to one that leads since then."""
         return self._judge is not None and self._judge.are_listed(since)

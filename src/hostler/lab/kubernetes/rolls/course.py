@@ -7,6 +7,7 @@ from random import Random
 
 from msgspec.structs import replace
 
+from hostler.domain.ids import HostId
 from hostler.lab.harness.process import Home
 from hostler.lab.kubernetes.faults import ClusterScenario
 from hostler.lab.kubernetes.service import Service
@@ -110,12 +111,22 @@ class RollCourse(EngineCourse):
         return min(self._roll.machines, len(self._whole()))
 
     def _whole(self) -> list[Mac]:
-        """Return the Macs that are not broken.
+        """Return the Macs that are not broken, and that nobody took out of the pool.
 
-        One that is in error in the pool is its owner's to mend, and is reported.
+        One that is in error in the pool is its owner's to mend, and is reported; so is one to which
+        a person gave another name than that of its pool.
         """
         macs = self.environment.world.cloud.macs
-        return [m for m in macs if m.status is not MacStatus.ERROR or parse_name(m.name)]
+        return [m for m in macs if self._is_ours(m) and not self._is_taken(m)]
+
+    def _is_ours(self, mac: Mac) -> bool:
+        return mac.status is not MacStatus.ERROR or parse_name(mac.name) is not None
+
+    def _is_taken(self, mac: Mac) -> bool:
+        """Tell whether a person took a Mac out of the pool, or named it as another's machine."""
+        fact = self.environment.roll_checker.truth.hosts.get(HostId(mac.id))
+        pooled = mac.name.startswith(self._roll.macs.pools)
+        return fact is not None and fact.by_person and not pooled
 
     async def _reach(self, machines: int) -> None:
         """Let so many Machines be wanted, and wait until the roll is over, and all is quiet."""
