@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -91,15 +92,15 @@ def test_no_more_are_wanted_than_people_left_in_the_pool(tmp_path: Path, *, pool
     drawn = scenario()
     assert drawn.roll is not None
     course = Counting(drawn, drawn.roll, tmp_path)
-    course.session.found_home(replicas=1)
-    world, checker = course.environment.world, course.environment.roll_checker
-    (mac, *others) = world.cloud.macs
-    assert not list(checker.truth.changes())
-    (pool,) = drawn.roll.macs.pools
-    world.console.rename(mac.id, f"{pool}other" if pooled else "renamed by hand 7")
-    assert [change.what for change in checker.truth.changes()] == ["renamed"]
-    assert course.many == len(others) + pooled
-    course.loop.close()
+    with closing(course.loop):
+        course.session.found_home(replicas=1)
+        world, checker = course.environment.world, course.environment.roll_checker
+        (mac, *others) = world.cloud.macs
+        assert not list(checker.truth.changes())
+        (pool,) = drawn.roll.macs.pools
+        world.console.rename(mac.id, f"{pool}other" if pooled else "renamed by hand 7")
+        assert [change.what for change in checker.truth.changes()] == ["renamed"]
+        assert course.many == len(others) + pooled
 
 
 def test_an_object_that_is_to_go_does_so_soon(judged: Judged) -> None:
