@@ -425,6 +425,19 @@ def idle(number: int, begun: float | None, commanded: float | None) -> Host:
 
 
 @pytest.mark.parametrize(
+    ("condition", "may"), [(HostCondition.FREE, False), (HostCondition.ABSENT, True)]
+)
+def test_a_box_that_was_taken_away_as_it_came_up_keeps_nobody_waiting(
+    condition: HostCondition, *, may: bool
+) -> None:
+    """Seed 234028332 of metal: one start at a time, and no other box was ever started again."""
+    coming = replace(idle(3, 0, None), condition=condition)
+    snapshot = fleet_snapshot([], now=BEGIN + timedelta(hours=1), hosts=[coming])
+    snapshot = replace(snapshot, capabilities=metal(power=PowerLimits(parallel_starts=1)))
+    assert turns.startable((FREE,), [], snapshot) == ((FREE,) if may else ())
+
+
+@pytest.mark.parametrize(
     ("other", "listed", "may"),
     [
         (idle(2, 0, 0), Condition.OFF, False),  # it is due, and goes first

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from hostler.domain.ids import ResourceId, Zone
 from hostler.domain.model.calls import Shows
-from hostler.domain.model.host import Host
+from hostler.domain.model.host import Host, HostCondition
 from hostler.domain.model.machine import Asked, CallState, Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition
@@ -74,6 +74,12 @@ def asked_of(host: Host) -> Iterator[datetime]:
     if host.power.started:
         yield host.power.started
     yield from (one.closed or one.at for one in host.asked if one.shows is Shows.POWER)
+
+
+def is_alone(host: Host) -> bool:
+    """Tell whether a host is on its way up for no machine; one that was taken away no longer is."""
+    begun = host.power.begun is not None and not host.power.on
+    return begun and host.condition is not HostCondition.ABSENT
 
 
 def of_host(host: Host, snapshot: Snapshot | AccountSnapshot) -> Iterator[datetime]:

@@ -248,6 +248,6 @@ def _begun(
     began += [host.since for host in hosts if host.id in mine and host.since]
     if began and line.turn("", began) > snapshot.now:
         return limits.parallel_starts
-    alone = sum(host.power.begun is not None and not host.power.on for host in hosts)
+    alone = sum(starts.is_alone(host) for host in hosts)
     counted = [machine for machine in (*starting, *waiting) if machine.id not in stuck]
     return len(counted) + alone
