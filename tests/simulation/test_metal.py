@@ -48,6 +48,7 @@ PAST_FAILURES = {
 """Seeds of failures that were found and mended, and what each found."""
 
 FAILURES_OF_NEWER_DICE = {
+    234027060: "hold: a late command came to a reserved box that was off already (the judge)",
     234028332: "L1: a box that was taken away as it came up kept all others from being started",
     234025143: "S12: a machine left a clean box before that was ever switched on (the judge)",
     234020044: "L3: boxes that a process may yet switch off were said to be free (the judge)",

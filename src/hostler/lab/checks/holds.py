@@ -78,8 +78,8 @@ class Holds:
             return ()
         return wrong(f"{record.id} goes to {machine}, and is {hold}")
 
-    def touched(self, record: Host | None, call: Call) -> Found:
-        """Judge what is done to a host that no machine has.
+    def touched(self, record: Host | None, call: Call, *, moves: bool = True) -> Found:
+        """Judge what is done to a host that no machine has; `moves` says whether it changes it.
 
         One that is reserved stays on or off as it is, but for a cycle that was asked for before;
         and nothing is done to one in maintenance.
@@ -90,7 +90,9 @@ class Holds:
         idle = record.condition is HostCondition.FREE and record.goal is None
         cycled = record.power.cycle is not None
         left = hold.kind is HoldKind.MAINTENANCE or (
-            hold.kind is HoldKind.RESERVED and idle and not cycled and call.shows in _SWITCHES
+            hold.kind is HoldKind.RESERVED
+            and (idle and not cycled)
+            and (moves and call.shows in _SWITCHES)
         )
         return wrong(f"{call} is done to {record.id}, which is {hold}") if left else ()
 

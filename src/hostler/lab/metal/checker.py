@@ -207,9 +207,11 @@ class MetalChecker(Checker):
         self.changed = True
         self.trace.note(f"{box} obeys {call}", str(call.target or "").partition("#")[2])
         self._obeyed.add((str(call.arg("machine")), call.kind))
+        moves = call.shows is not Shows.REST or self.truth.condition(box) is not Condition.OFF
         for shadow in self.shadows:
             if box not in shadow.bindings:
-                self.found(self.held(shadow).touched(shadow.hosts.get(box), call))
+                held, record = self.held(shadow), shadow.hosts.get(box)
+                self.found(held.touched(record, call, moves=moves))
         if call.shows is not Shows.REST or self.truth.condition(box) not in _ON:
             return
         forgiven = stopped and self.faults["clock_jump"] > 0
