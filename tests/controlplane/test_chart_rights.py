@@ -4,6 +4,8 @@ The pod's part is played by a process of ours, with the token of the chart's own
 """
 
 import base64
+import json
+import os
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -76,9 +78,9 @@ def running(
 
 
 def test_the_rights_of_the_chart_suffice_to_run_objects(
-    running: Running, kubectl: Kubectl, cloud: str, port: int
+    running: Running, kubectl: Kubectl, cloud: str, port: int, tmp_path: Path
 ) -> None:
-    """A Secret is read, a status written, a finalizer set and taken away."""
+    """A Secret is read, a status written, a finalizer set and taken away; and all that is read."""
     secret = {
         "apiVersion": "v1",
         "kind": "Secret",
@@ -91,9 +93,29 @@ def test_the_rights_of_the_chart_suffice_to_run_objects(
     names = (("provider", used), ("provider", spare), ("fleet", web))
     until(lambda: all(_accepted(kubectl, *name) for name in names))
     kubectl.run("delete", "providers.hostler.dev", spare, "-n", NAMESPACE, "--timeout=30s")
+    of_one = ("--fleet", web)  # the cloud of another release's fleet is gone
+    for command, options in (("status", of_one), ("plan", of_one), ("check", ())):
+        printed = _in_pod(kubectl, tmp_path, command, options)
+        assert web in json.dumps(printed)
+        assert printed.get("standing", {"notices": []})["notices"] == []
     lines = running[1].read_text().splitlines()
     assert [one for one in lines if "forbidden" in one.lower() and UNUSED not in one] == []
     assert KEY.decode() not in "".join(lines)
+
+
+def _in_pod(kubectl: Kubectl, folder: Path, command: str, options: Sequence[str]) -> Any:
+    """Return what a command prints that is run beside the manager, by its account and its file."""
+    account = kubectl.server.folder / "account.kubeconfig"
+    done = subprocess.run(
+        [str(HOSTLER), command, str(folder / "fleet.toml"), *options, "--json"],
+        env={"KUBECONFIG": str(account), "PATH": os.environ["PATH"], "HOME": str(folder)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return json.loads(done.stdout)
 
 
 def an_object(what: str, name: str, /, **spec: Any) -> Manifest:

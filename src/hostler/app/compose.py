@@ -23,7 +23,7 @@ from hostler.domain.ids import AccountName, FleetName, InstallationId, machine_i
 from hostler.frontends.cli.context import ClusterOptions, Frontends, Purpose, Runnable
 from hostler.ports.bootstrap import NoBootstraps, ReadsBootstraps
 from hostler.ports.clock import Clock
-from hostler.ports.engine_record import KeepsEngineRecord
+from hostler.ports.engine_record import engine_record_of
 from hostler.ports.http import Endpoint, Transport
 from hostler.ports.kind import ChecksAccounts, Lack, Opening, Timing
 from hostler.ports.metrics import Metrics
@@ -96,7 +96,7 @@ class Composed:
 
         Secrets that those name are this process's until the end.
         """
-        record = await store.engine_record() if isinstance(store, KeepsEngineRecord) else None
+        record = await engine_record_of(store)
         if (record is None or record.objects is None) and not is_address(config.path):
             yield config
             return

@@ -42,3 +42,8 @@ class KeepsEngineRecord(Protocol):
     async def save_engine_record(self, record: EngineRecord) -> None:
         """Write what this process runs, unfenced: only one process is the store's engine."""
         ...
+
+
+async def engine_record_of(store: object) -> EngineRecord | None:
+    """Return what the newest engine of a store runs; None where that is not kept, or none ran."""
+    return await store.engine_record() if isinstance(store, KeepsEngineRecord) else None

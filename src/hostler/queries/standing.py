@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from hostler.config.digests import differing, digests_of_file
 from hostler.config.values import Config
-from hostler.ports.engine_record import EngineRecord, KeepsEngineRecord
+from hostler.ports.engine_record import EngineRecord, engine_record_of
 from hostler.ports.store import Store
 
 from .removed import removed_fleets
@@ -71,9 +71,7 @@ async def standing(
     found = Standing(
         store=str(config.store), exists=exists, runs=runs, removed=sentences, unread=config.unread
     )
-    if not (exists and runs and isinstance(store, KeepsEngineRecord)):
-        return found
-    record = await store.engine_record()
+    record = await engine_record_of(store) if exists and runs else None
     return found if record is None else _compared(found, config, record)
 
 

@@ -3,8 +3,6 @@
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from msgspec.structs import replace
-
 from hostler.app.lending import Own, own_in
 from hostler.app.provider_registry import KINDS
 from hostler.app.store_registry import STORES
@@ -26,15 +24,7 @@ def base_of(options: ClusterOptions, namespace: str, environment: Mapping[str, s
     Those are in the cluster too, or in SQLite in the folder that `--state` names.
     """
     if options.file is not None:
-        raw = read_toml(options.file)
-        return Base(
-            path=options.file,
-            raw=raw,
-            kinds=KINDS,
-            stores=STORES,
-            allow=allowed(raw),
-            written=True,
-        )
+        return base_of_file(options.file)
     folder = options.state or _state_folder(environment)
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -43,6 +33,12 @@ def base_of(options: ClusterOptions, namespace: str, environment: Mapping[str, s
         raise ConfigError(text) from error
     raw: Raw = {} if options.state is not None else {"store": _records(options, namespace)}
     return Base(path=folder / f"{namespace}.toml", raw=raw, kinds=KINDS, stores=STORES)
+
+
+def base_of_file(path: Path) -> Base:
+    """Return the file at a path. ConfigError where it cannot be read."""
+    raw = read_toml(path)
+    return Base(path=path, raw=raw, kinds=KINDS, stores=STORES, allow=allowed(raw), written=True)
 
 
 def _records(options: ClusterOptions, namespace: str) -> str:
@@ -72,7 +68,7 @@ class Beside:
         """Return what is in force, after the file was read anew."""
         self._undo = None
         if file and self._base.written:
-            base = _with_file(self._base)
+            base = base_of_file(self._base.path)
             alone(base)
             self._undo = (await self._source.take(base), self._base)
             self._take(base)
@@ -102,12 +98,6 @@ class Beside:
     def _take(self, base: Base) -> None:
         self._base = base
         self._lend(own_in(base.raw))
-
-
-def _with_file(base: Base) -> Base:
-    """Return it with its file as it is now. ConfigError where that cannot be read."""
-    raw = read_toml(base.path)
-    return replace(base, raw=raw, allow=allowed(raw))
 
 
 def alone(base: Base) -> Config:

@@ -33,7 +33,7 @@ from hostler.ports.engine_record import EngineRecord
 from hostler.ports.store import Store
 from hostler.stores.kubernetes.opening import ClusterPlace
 
-from .beside import base_of
+from .beside import base_of_file
 from .judging import leaver, readable
 
 _PATIENCE = timedelta(seconds=20)
@@ -101,7 +101,7 @@ def _base(config: Config) -> Base:
     if is_address(config.path):
         raw: dict[str, object] = {"store": str(config.store)}
         return Base(path=config.path, raw=raw, kinds=KINDS, stores=STORES)
-    return base_of(ClusterOptions(file=config.path), "", {})
+    return base_of_file(config.path)
 
 
 def _target(config: Config, home: str) -> Target:

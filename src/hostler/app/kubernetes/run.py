@@ -44,7 +44,7 @@ from hostler.kubernetes.election import Candidate
 from hostler.kubernetes.errors import Forbidden, NotFound
 from hostler.kubernetes.informer import Surroundings as Following
 from hostler.kubernetes.objects import Key
-from hostler.ports.engine_record import KeepsEngineRecord
+from hostler.ports.engine_record import engine_record_of
 from hostler.ports.store import Store
 
 from .beside import Beside, alone, base_of
@@ -190,7 +190,7 @@ async def _elected(process: Process, cluster: Connected, store: Store) -> AsyncG
 
 async def _check_home(store: Store, namespaces: Namespaces) -> None:
     """Raise ConfigError where fleets on record would get other names."""
-    record = await store.engine_record() if isinstance(store, KeepsEngineRecord) else None
+    record = await engine_record_of(store)
     rows = [str(row.name) for row in await store.fleets()]
     if why := namespaces.moved(record.home if record is not None and rows else "", rows):
         raise ConfigError(why)

@@ -1,7 +1,7 @@
 """Check: is the fleet file right, and would the provider sell what it asks for?"""
 
 from collections.abc import Sequence
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Annotated
 
@@ -18,6 +18,7 @@ from hostler.frontends.cli.console.options import File, Json
 from hostler.frontends.cli.console.screen import Screen
 from hostler.frontends.cli.context import Purpose, Services, open_providers
 from hostler.frontends.cli.render.tables import ink, table
+from hostler.ports.store import Store
 from hostler.queries.checks import Check, check_file, check_online, check_place
 from hostler.queries.left_accounts import left_accounts
 from hostler.queries.removed import removed_fleets
@@ -47,17 +48,11 @@ class CheckCommand(Struct, frozen=True):
 
     async def _check(self, file: Path, screen: Screen, *, online: bool) -> int:
         config = self.services.load(file, partial=True)
-        problem = await self.services.store_problem(config)
         async with AsyncExitStack() as stack:
-            if not problem:
-                with suppress(StoreTooOld):  # that is among what is found
-                    reading = self.services.store(config, Purpose.READ)
-                    store = await stack.enter_async_context(reading)
-                    beside = self.services.objects(config, store)
-                    config = await stack.enter_async_context(beside)
+            config, store = await self._opened(config, stack)
             if config.objects is None:
                 config = self.services.load(file)  # a file that is alone has fleets
-            checks = await self._found(config, problem, screen, online=online)
+            checks = await self._found(config, store, screen, online=online)
         ok = all(entry.ok for entry in checks)
         value = {
             "file": str(config.path),
@@ -70,19 +65,27 @@ class CheckCommand(Struct, frozen=True):
         screen.show(_findings(config.path, checks), value)
         return Exit.OK if ok else Exit.FAILED
 
+    async def _opened(self, config: Config, stack: AsyncExitStack) -> tuple[Config, Store | Check]:
+        """Return the values with those of objects, and the store, open until the end.
+
+        In its place stands what is wrong with it.
+        """
+        if problem := await self.services.store_problem(config):
+            return config, Check(about="store", text=problem, ok=False)
+        try:
+            store = await stack.enter_async_context(self.services.store(config, Purpose.READ))
+            beside = self.services.objects(config, store)
+            return await stack.enter_async_context(beside), store
+        except StoreTooOld as error:
+            return config, Check(about="store", text=str(error), ok=True, warning=True)
+
     async def _found(
-        self, config: Config, problem: str, screen: Screen, *, online: bool
+        self, config: Config, found: Store | Check, screen: Screen, *, online: bool
     ) -> list[Check]:
         checks = list(check_file(config))
         for path, lacks in self.services.lacks(config).items():
             checks += check_place(path, lacks)
-        if problem:
-            checks.append(Check(about="store", text=problem, ok=False))
-        else:
-            try:
-                checks += await self._recorded(config)
-            except StoreTooOld as error:
-                checks.append(Check(about="store", text=str(error), ok=True, warning=True))
+        checks += [found] if isinstance(found, Check) else await self._recorded(config, found)
         if online:
             async with (
                 self.services.store(config, Purpose.READ) as store,
@@ -92,29 +95,28 @@ class CheckCommand(Struct, frozen=True):
                     checks += [entry async for entry in check_online(providers)]
         return checks
 
-    async def _recorded(self, config: Config) -> list[Check]:
+    async def _recorded(self, config: Config, store: Store) -> list[Check]:
         """Return what is wrong with the file for what the store holds of its fleets, and of others.
 
         Those that the file has no longer are a warning each, but for those that are objects.
         """
         if not self.services.store_exists(config):
             return []
-        async with self.services.store(config, Purpose.READ) as store:
-            known = await self.services.with_removed(config, store)
-            now = self.services.clock().now()
-            left = [
-                Check(about=fault.path, text=f"expected {fault.expected}; {fault.hint}", ok=False)
-                for fault in await left_accounts(store, known, now)
-            ]
-            return left + [
-                Check(
-                    about=f"fleet.{one.row.name}",
-                    text=one.sentence(known.unreadable, now),
-                    ok=True,
-                    warning=True,
-                )
-                for one in await removed_fleets(store, known, now)
-            ]
+        known = await self.services.with_removed(config, store)
+        now = self.services.clock().now()
+        left = [
+            Check(about=fault.path, text=f"expected {fault.expected}; {fault.hint}", ok=False)
+            for fault in await left_accounts(store, known, now)
+        ]
+        return left + [
+            Check(
+                about=f"fleet.{one.row.name}",
+                text=one.sentence(known.unreadable, now),
+                ok=True,
+                warning=True,
+            )
+            for one in await removed_fleets(store, known, now)
+        ]
 
 
 def _findings(path: Path, checks: Sequence[Check]) -> RenderableType:

@@ -21,7 +21,7 @@ from hostler.frontends.cli.console.screen import Screen
 from hostler.frontends.cli.context import Purpose, Services, open_providers
 from hostler.frontends.cli.render.plans import plans
 from hostler.frontends.cli.render.tables import ink
-from hostler.ports.engine_record import EngineRecord, KeepsEngineRecord
+from hostler.ports.engine_record import EngineRecord, engine_record_of
 from hostler.ports.store import Store
 from hostler.queries import documents
 
@@ -102,7 +102,7 @@ class ReloadCommand(Struct, frozen=True):
         """Return what the engine runs; RequestRefused where it is not this file."""
         if not self.services.engine_runs(config):
             raise RequestRefused(f"no engine runs on {config.store}: start one with hostler run")
-        record = await store.engine_record() if isinstance(store, KeepsEngineRecord) else None
+        record = await engine_record_of(store)
         if record is None:
             raise RequestRefused("the engine has not recorded yet which file it runs: try again")
         if why := _another(record, config):
@@ -133,7 +133,7 @@ class ReloadCommand(Struct, frozen=True):
 
     @staticmethod
     async def _answer(config: Config, store: Store, asked: datetime) -> _Answer | None:
-        record = await store.engine_record() if isinstance(store, KeepsEngineRecord) else None
+        record = await engine_record_of(store)
         if record is None:
             return None
         if record.refused_at is not None and record.refused_at >= asked:

@@ -25,7 +25,7 @@ from hostler.frontends.cli.context import Services, open_records, standing_of
 from hostler.frontends.cli.render import tables
 from hostler.frontends.cli.render.fitting import Fitted
 from hostler.frontends.cli.render.tables import ink
-from hostler.ports.engine_record import KeepsEngineRecord
+from hostler.ports.engine_record import engine_record_of
 from hostler.ports.store import Store
 from hostler.queries import documents
 from hostler.queries.fleets import FleetStatus, fleet_status
@@ -61,8 +61,8 @@ class TopCommand(Struct, frozen=True):
     async def _top(
         self, file: Path, pace: timedelta, count: int | None, options: ReadOptions, screen: Screen
     ) -> int:
-        async with open_records(self.services, file, screen):
-            pass  # what is wrong with the file is told before the screen changes
+        # What is wrong with the file is told before the screen changes.
+        self.services.load(file, partial=True)
         if not screen.live and not screen.json:
             count = count or 1
         with suppress(asyncio.CancelledError):
@@ -122,7 +122,7 @@ class TopCommand(Struct, frozen=True):
 
 async def _engine_since(store: Store) -> datetime | None:
     """Return since when the engine runs what it runs; objects that changed are no other file."""
-    record = await store.engine_record() if isinstance(store, KeepsEngineRecord) else None
+    record = await engine_record_of(store)
     return record.since if record is not None else None
 
 

@@ -6,7 +6,7 @@ What engines run is read before what a fleet has: one that still runs it may mak
 from hostler.config.values import Config
 from hostler.domain.model.fleet import FleetRow
 from hostler.frontends.kubernetes.objects.assembly import FLEET, Place
-from hostler.ports.engine_record import KeepsEngineRecord
+from hostler.ports.engine_record import engine_record_of
 from hostler.ports.store import Store
 
 from .reported import Reported
@@ -45,7 +45,7 @@ async def holds_nothing(of: Reported, row: FleetRow, config: Config) -> bool:
 
 async def _is_run(store: Store, path: str, *, unknown: bool = False) -> bool:
     """Tell whether the engine has a table, or `unknown` where nobody has written which."""
-    runs = await store.engine_record() if isinstance(store, KeepsEngineRecord) else None
+    runs = await engine_record_of(store)
     return unknown if runs is None else path in runs.tables
 
 

@@ -113,8 +113,8 @@ class RollCourse(EngineCourse):
     def _whole(self) -> list[Mac]:
         """Return the Macs that are not broken, and that nobody took out of the pool.
 
-        One that is in error in the pool is its owner's to mend, and is reported; so is one to which
-        a person gave another name than that of its pool.
+        One that is in error in the pool is its owner's to mend, and is reported; so is one that a
+        person took out of the pool, or gave the name again of the machine that had it last.
         """
         macs = self.environment.world.cloud.macs
         return [m for m in macs if self._is_ours(m) and not self._is_taken(m)]
@@ -123,10 +123,17 @@ class RollCourse(EngineCourse):
         return mac.status is not MacStatus.ERROR or parse_name(mac.name) is not None
 
     def _is_taken(self, mac: Mac) -> bool:
-        """Tell whether a person took a Mac out of the pool, or named it as another's machine."""
+        """Tell whether only people can say whose a Mac is, by the name that a person gave it.
+
+        The name of a machine that never had it is over with that machine.
+        """
         fact = self.environment.roll_checker.truth.hosts.get(HostId(mac.id))
         pooled = mac.name.startswith(self._roll.macs.pools)
-        return fact is not None and fact.by_person and not pooled
+        if fact is None or not fact.by_person or pooled:
+            return False
+        records = [shadow.hosts.get(HostId(mac.id)) for shadow in self._shadows()]
+        had = {record.machine for record in records if record is not None}
+        return fact.owner is None or fact.owner[1].machine in had
 
     async def _reach(self, machines: int) -> None:
         """Let so many Machines be wanted, and wait until the roll is over, and all is quiet."""
