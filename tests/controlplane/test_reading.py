@@ -159,6 +159,17 @@ async def test_what_breaks_while_objects_are_read_is_told(
     assert composed.cluster is before
 
 
+async def test_an_address_says_in_which_cluster_nodes_are_too(cluster: Cluster) -> None:
+    kubeconfig = cluster.server.kubeconfig
+    where = f"context=admin&kubeconfig={kubeconfig}"
+    composed = Composed(environment={"HOME": str(cluster.folder)})
+    config = composed.load(Path(f"kubernetes:{cluster.namespace}?{where}"), partial=True)
+    async with composed.objects(config, MemoryStore(HOME)) as read:
+        assert (read.objects, read.unread) == (frozenset(), "")
+        named = composed.cluster
+    assert (named.kubeconfig, named.context) == (kubeconfig, "admin")
+
+
 @pytest.mark.usefixtures("alone")
 async def test_an_address_stands_for_the_objects_where_there_is_no_file(cluster: Cluster) -> None:
     await up(cluster)

@@ -595,6 +595,13 @@ def test_what_a_request_names_and_what_begins_will_take_is_not_said_to_be_free()
     assert none_free(asked, beginning=1).endswith(words)
 
 
+def test_a_fleet_that_begins_what_it_can_says_what_becomes_of_the_hosts() -> None:
+    snapshot = fleet_snapshot((), (box(),), hosts=(FREE,), free=(choice(known=FREE),))
+    asked = replace(snapshot, fleet=replace(snapshot.fleet, size=2))
+    condition = decide(asked, FakePlanner()).condition
+    assert condition.endswith("(hosts: 1 free for machines that wait)")
+
+
 @pytest.mark.parametrize(
     ("off_for", "asked_for", "call_state", "cycle", "word"),
     [

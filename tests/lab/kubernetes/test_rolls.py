@@ -8,9 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from hostler.domain.ids import FleetName, InstallationId, MachineId
+from hostler.domain.model.resource import Stage
 from hostler.lab.kubernetes.faults import ClusterScenario, draw_cluster
 from hostler.lab.kubernetes.rolls.course import RollCourse
 from hostler.lab.kubernetes.rolls.environment import FLOOR
+from hostler.lab.macs.names import HostName
 from hostler.lab.mutants.rolls import MUTANTS
 from hostler.lab.scenario.faults import HOUR, Size
 from hostler.lab.scenario.run import play
@@ -78,6 +81,15 @@ def test_nobody_asks_for_the_end_of_a_host(judged: Judged, method: str, law: str
     assert judged.law == law
 
 
+COPIED = HostName(
+    stage=Stage.CLAIMED,
+    installation=InstallationId("i1"),
+    fleet=FleetName("macs"),
+    machine=MachineId("m-aaaaaaaaaa"),
+    pool="0" * 6,
+)
+
+
 class Counting(RollCourse):
     """A roll that says how many Macs count as there for it."""
 
@@ -86,8 +98,17 @@ class Counting(RollCourse):
         return len(self._whole())
 
 
-@pytest.mark.parametrize("pooled", [True, False])
-def test_no_more_are_wanted_than_people_left_in_the_pool(tmp_path: Path, *, pooled: bool) -> None:
+@pytest.mark.parametrize(
+    ("name", "counts"),
+    [
+        ("POOLother", True),
+        ("renamed by hand 7", False),
+        (str(COPIED), True),  # it never had that machine
+    ],
+)
+def test_no_more_are_wanted_than_people_left_to_hostler(
+    tmp_path: Path, name: str, *, counts: bool
+) -> None:
     """Kubernetes 238046827: two Macs of three bore other names, and two were wanted."""
     drawn = scenario()
     assert drawn.roll is not None
@@ -98,9 +119,9 @@ def test_no_more_are_wanted_than_people_left_in_the_pool(tmp_path: Path, *, pool
         (mac, *others) = world.cloud.macs
         assert not list(checker.truth.changes())
         (pool,) = drawn.roll.macs.pools
-        world.console.rename(mac.id, f"{pool}other" if pooled else "renamed by hand 7")
+        world.console.rename(mac.id, name.replace("POOL", pool))
         assert [change.what for change in checker.truth.changes()] == ["renamed"]
-        assert course.many == len(others) + pooled
+        assert course.many == len(others) + counts
 
 
 def test_an_object_that_is_to_go_does_so_soon(judged: Judged) -> None:

@@ -1,7 +1,7 @@
 """Host choices: of the hosts that wait, which does a machine get? What such laws have in common.
 
-A choice is judged at its decision: what is bound or held by the same decision is no longer free in
-it. So is what waits: a host that is passed over, a machine that is given none.
+A choice is judged at its decision: who is bound by the same decision is no longer free in it. So is
+what waits: a host that is passed over, a machine that is given none.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -39,13 +39,6 @@ def chosen(made: Decision, fleet: FleetName, shadow: ShadowStore) -> list[tuple[
         for machine, host in known
         if machine is not None and machine.host is None and machine.fleet == fleet
     ]
-
-
-def spoken_for(made: Decision) -> set[HostId]:
-    """Return the hosts that a decision gives to machines, or holds for a person who asked."""
-    bound = {command.host.id for command in made.commands if isinstance(command, Bind)}
-    saved = (command.host for command in made.commands if isinstance(command, SaveHost))
-    return bound | {host.id for host in saved if host.hold is not None}
 
 
 def waits(record: Host | None, shadow: ShadowStore, settled: float) -> bool:
@@ -150,6 +143,8 @@ class Waiting:
         return [one for one in self.made.commands if isinstance(one, Bind)]
 
     def _left(self, offer: Offer) -> list[HostId]:
-        """Return the hosts of an offer that this decision gives to nobody."""
-        others = spoken_for(self.made)
-        return [host for host in self.free(offer) if host not in others]
+        """Return the hosts of an offer that this decision gives to nobody, and holds for nobody."""
+        bound = {bind.host.id for bind in self._binds()}
+        saved = (one.host for one in self.made.commands if isinstance(one, SaveHost))
+        held = {host.id for host in saved if host.hold is not None}
+        return [host for host in self.free(offer) if host not in bound | held]

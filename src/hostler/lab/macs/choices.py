@@ -15,7 +15,7 @@ from hostler.domain.model.commands import Decision
 from hostler.domain.model.host import Host, HostCondition
 from hostler.domain.model.machine import Offer
 from hostler.lab.checks.holds import Holds
-from hostler.lab.checks.host_choices import Waiting, chosen, is_asked_of, spoken_for, waits, worse
+from hostler.lab.checks.host_choices import Waiting, chosen, is_asked_of, waits, worse
 from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.simulators.scaleway.state.mac_records import Mac, MacStatus
 from hostler.testing.invariants import Found
@@ -68,7 +68,7 @@ class MacChoices:
     def made(self, shadow: ShadowStore, fleet: FleetName, made: Decision, holds: Holds) -> Found:
         """Judge the hosts that a decision gives to the machines of a fleet."""
         binds = chosen(made, fleet, shadow)
-        taken = spoken_for(made)
+        taken = {host for _, host in binds}
         for machine, host in binds:
             mac, is_clean = self.truth.mac(host), self._is_clean(shadow, host)
             if mac is None or (is_clean and _is_paid(mac)):

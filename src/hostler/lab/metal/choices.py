@@ -15,7 +15,7 @@ from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Offer
 from hostler.domain.model.resource import Condition
 from hostler.lab.checks.holds import Holds
-from hostler.lab.checks.host_choices import Waiting, chosen, is_asked_of, spoken_for, waits, worse
+from hostler.lab.checks.host_choices import Waiting, chosen, is_asked_of, waits, worse
 from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.testing.invariants import Found
 from hostler.testing.time.clock import BEGINNING
@@ -48,7 +48,7 @@ class BoxChoices:
     def made(self, shadow: ShadowStore, fleet: FleetName, made: Decision, holds: Holds) -> Found:
         """Judge the boxes that a decision gives to the machines of a fleet."""
         binds = chosen(made, fleet, shadow)
-        taken = spoken_for(made)
+        taken = {box for _, box in binds}
         for machine, box in binds:
             record = shadow.hosts.get(box)
             if record is None or not self._is_known(record):
