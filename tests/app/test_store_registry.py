@@ -85,6 +85,9 @@ async def test_memory_is_for_the_engine_alone() -> None:
     assert isinstance(open_store(MEMORY, Purpose.ENGINE), MemoryStore)
     with pytest.raises(ConfigError, match="known only to the engine"):
         open_store(MEMORY, Purpose.READ)
+    with pytest.raises(ConfigError, match="known only to the engine"):
+        open_store(MEMORY, Purpose.REQUEST)
+    assert await open_store(MEMORY, Purpose.CHECK).fleets() == ()
     assert not Composed().engine_runs(config(MEMORY))
     assert not Composed().store_exists(config(MEMORY))
 

@@ -11,6 +11,7 @@ import pytest
 from cli_kit import Result
 
 from hostler.app.compose import Composed
+from hostler.frontends.cli.console.exits import Exit
 from hostler.frontends.cli.main import application, commands, main
 from hostler.stores.sqlite.opening import open_engine
 from hostler.stores.sqlite.worker import Inline
@@ -25,6 +26,12 @@ hosts = [{ address = "a" }, { address = "b", key = "keys/b" }]
 [fleet.boxes]
 size = 1
 """
+ALONE = """
+[provider.static]
+hosts = [{ address = "127.0.0.1", port = 1 }]
+[fleet.boxes]
+size = 1
+"""
 
 
 def check(
@@ -32,11 +39,12 @@ def check(
     text: str,
     capsys: pytest.CaptureFixture[str],
     environment: Mapping[str, str] = HERE,
+    *options: str,
 ) -> Result:
     file = folder / "web.toml"
     file.write_text(text)
     services = Composed(environment=environment)
-    code = main(application(commands(services, "check")), ["check", str(file), "--json"])
+    code = main(application(commands(services, "check")), ["check", str(file), "--json", *options])
     printed = capsys.readouterr()
     return Result(code, printed.out, printed.err)
 
@@ -57,6 +65,23 @@ def test_what_an_engine_can_run_is_in_order(
     assert (result.code, result.json["ok"]) == (0, True)
     assert findings(result, ok=True, warning=True) == {}
     assert [file.name for file in tmp_path.iterdir()] == ["web.toml"], "it makes nothing"
+
+
+def test_a_file_for_a_trial_that_keeps_nothing_is_checked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = check(tmp_path, cloud('store = "memory:"'), capsys)
+    assert (result.code, result.json["ok"], result.json["store"]) == (0, True, "memory:")
+    assert findings(result, ok=True, warning=True) == {}
+
+
+def test_an_online_check_of_such_a_file_asks_the_hosts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = 'store = "memory:"\n' + ALONE
+    result = check(tmp_path, text, capsys, HERE, "--online")
+    assert result.code == Exit.PROVIDER
+    assert "the provider could not be observed: static: 127.0.0.1" in result.out
 
 
 @pytest.mark.parametrize(

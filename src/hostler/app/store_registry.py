@@ -75,7 +75,7 @@ class SqliteStores:
                 return open_engine(url.path, fresh_installation())
             case Purpose.REQUEST:
                 return open_beside(url.path)
-            case Purpose.READ:
+            case Purpose.READ | Purpose.CHECK:
                 try:
                     return open_reading(url.path)
                 except StoreMissing:
@@ -128,14 +128,19 @@ class MemoryStores:
         return ""
 
     def open(self, url: StoreUrl, purpose: Purpose) -> Store:
-        """Return an empty store to an engine; others cannot see it."""
+        """Return an empty store to an engine, and to a check; others would need records."""
         from hostler.stores.memory import MemoryStore
 
-        if purpose is not Purpose.ENGINE:
-            raise ConfigError(
-                f'store = "{url}" is known only to the engine itself: write store = "sqlite:FILE"'
-            )
-        return MemoryStore(InstallationId(fresh_installation()))
+        match purpose:
+            case Purpose.ENGINE:
+                return MemoryStore(InstallationId(fresh_installation()))
+            case Purpose.CHECK:
+                return empty_store()
+            case Purpose.READ | Purpose.REQUEST:
+                raise ConfigError(
+                    f'store = "{url}" is known only to the engine itself: write store = '
+                    '"sqlite:FILE"'
+                )
 
     def exists(self, url: StoreUrl) -> bool:
         """There is nothing to be found."""
@@ -181,7 +186,8 @@ class KubernetesStores:
 
         fresh = None if purpose is Purpose.REQUEST else fresh_installation()
         place, around = self._place(url)
-        return open_store(place, around, fresh, reading=purpose is Purpose.READ)
+        reading = purpose in {Purpose.READ, Purpose.CHECK}
+        return open_store(place, around, fresh, reading=reading)
 
     def exists(self, url: StoreUrl) -> bool:
         """Read the journal; where that fails, whoever opens it learns why."""

@@ -27,6 +27,8 @@ class Purpose(StrEnum):
 
     READ = "read"
     """Records are read; where there is no store yet, an empty one in memory is given."""
+    CHECK = "check"
+    """As to read; a store that nobody but its engine sees is an empty one, too."""
     REQUEST = "request"
     """Requests are recorded, beside a running engine or without one; only an engine makes it."""
     ENGINE = "engine"

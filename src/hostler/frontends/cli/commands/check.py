@@ -73,7 +73,7 @@ class CheckCommand(Struct, frozen=True):
         if problem := await self.services.store_problem(config):
             return config, Check(about="store", text=problem, ok=False)
         try:
-            store = await stack.enter_async_context(self.services.store(config, Purpose.READ))
+            store = await stack.enter_async_context(self.services.store(config, Purpose.CHECK))
             beside = self.services.objects(config, store)
             return await stack.enter_async_context(beside), store
         except StoreTooOld as error:
@@ -88,7 +88,7 @@ class CheckCommand(Struct, frozen=True):
         checks += [found] if isinstance(found, Check) else await self._recorded(config, found)
         if online:
             async with (
-                self.services.store(config, Purpose.READ) as store,
+                self.services.store(config, Purpose.CHECK) as store,
                 open_providers(self.services, config, store) as providers,
             ):
                 with screen.waiting("asking the provider"):
