@@ -14,7 +14,7 @@ from hostler.domain.ids import HostId, MachineId
 from hostler.domain.machines.bootstrap import REBOOT
 from hostler.domain.machines.rollout import trouble_of
 from hostler.domain.model.host import Host
-from hostler.domain.model.machine import CallState, Machine
+from hostler.domain.model.machine import Asked, CallState, Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.snapshot import Answer, Answered, Probed, Snapshot
 from hostler.domain.observation.certainty import resources_of
@@ -288,10 +288,12 @@ def _pinned(
         return host
     wiped, known = _wiped(host, machine, snapshot), host.bootstrap.host_key
     judgement = judge(known, wiped, prepared.fingerprint, begun)
-    return (
-        host
-        if judgement.ruling is Ruling.REFUSE
-        else host.with_bootstrap(host_key=judgement.host_key)
+    key = judgement.host_key
+    if judgement.ruling is Ruling.REFUSE or key is None:
+        return host
+    last = max(_wipes(machine), key=lambda wipe: wipe.at, default=None)
+    return host.with_bootstrap(
+        host_key=replace(key, wipe=last.identity if last is not None else "")
     )
 
 
@@ -301,13 +303,20 @@ def _key_of(host: Host, machine: Machine, snapshot: Snapshot) -> str:
 
 
 def _wiped(host: Host, machine: Machine, snapshot: Snapshot) -> datetime | None:
-    """Return when the host's disk was last seen wiped on our word, for this machine or before."""
-    wipes = [
-        a.closed for a in machine.asked if a.shows is Shows.WIPE and a.call_state is CallState.DONE
-    ]
+    """Return when the host's disk was last seen wiped on our word, for this machine or before.
+
+    A wipe that the key on record came after is none: that holds whatever their dates are.
+    """
+    key = host.bootstrap.host_key
+    followed = key.wipe if key is not None else ""
+    wipes = [a.closed for a in _wipes(machine) if not followed or a.identity != followed]
     before = reinstalled(host, snapshot.capabilities)
     times = [at for at in (before, *wipes) if at is not None]
     return max(times, default=None)
+
+
+def _wipes(machine: Machine) -> list[Asked]:
+    return [a for a in machine.asked if a.shows is Shows.WIPE and a.call_state is CallState.DONE]
 
 
 def _was_rebooted(machine: Machine) -> bool:

@@ -126,6 +126,8 @@ class Asked(Struct, frozen=True, gc=False, kw_only=True):
     """A *once* call, saved before it was sent; `open` until an answer or an observation closes it.
 
     `name` is the one that a host is put back under: what has another in the pool has it of others.
+    `identity` tells a wipe from all others: when it was asked for, as text, which stays as it is
+    when a clock that jumped back has its dates brought back.
     """
 
     kind: str
@@ -139,6 +141,7 @@ class Asked(Struct, frozen=True, gc=False, kw_only=True):
     aim: Stage = Stage.NONE
     witness: str = ""
     name: str = ""
+    identity: str = ""
 
 
 class Fact(Struct, frozen=True, gc=False, kw_only=True):

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from hostler.domain.ids import Epoch
 
-from .calls import Call
+from .calls import Call, Shows
 from .host import Host
 from .machine import Asked, Machine
 
@@ -29,5 +29,6 @@ def ask(subject: SubjectT, call: Call, at: datetime, epoch: Epoch) -> SubjectT:
         aim=call.aim,
         witness=call.witness,
         name=str(call.arg("name") or ""),
+        identity=f"{subject.id} {at.isoformat()}" if call.shows is Shows.WIPE else "",
     )
     return subject.with_attempt(call).with_asked(asked)

@@ -12,10 +12,15 @@ from msgspec import Struct
 
 
 class HostKey(Struct, frozen=True, kw_only=True):
-    """The fingerprint of a host's key (`SHA256:…`), and when it was last put on file."""
+    """The fingerprint of a host's key (`SHA256:…`), and when it was last put on file.
+
+    `wipe` is the identity of the last wipe by its machine that it came after: once a clock jumped
+    back, the dates of two records no longer tell which was first.
+    """
 
     key: str
     at: datetime
+    wipe: str = ""
 
 
 class Ruling(StrEnum):
