@@ -77,7 +77,7 @@ class Fact:
     `lent` is the installation whose name a person gave it, or that took it when a person had put it
     into the pool, until another one renames it. `promised` says that a rename was answered well
     which takes effect later than the consistency delay. `unclaimed` is the last name that it bore
-    which was none of a hostler's.
+    which was none of a hostler's. `done` are the renames that were asked and took effect.
     """
 
     name: str
@@ -95,6 +95,7 @@ class Fact:
     promised: bool = False
     unclaimed: str = ""
     asked: list[Asked] = field(default_factory=list[Asked])
+    done: list[Asked] = field(default_factory=list[Asked])
 
     @property
     def owner(self) -> tuple[str, OwnerTag] | None:
@@ -209,7 +210,7 @@ class GroundTruth:
 
     def _renamed(self, host: HostId, fact: Fact, mac: Mac) -> Change:
         before = replace(fact, asked=[])
-        by = next((a for a in reversed(fact.asked) if a.name == mac.name), None)
+        by = self._renamed_by(fact, mac.name)
         fact.name, fact.named, fact.by_person = mac.name, mac.modified, by is None
         fact.promised = False
         fact.unclaimed = before.name if before.owner is None else before.unclaimed
@@ -225,6 +226,18 @@ class GroundTruth:
         if late:
             fact.late = mac.modified
         return Change(what="renamed", host=host, by=by, before=before, late=late)
+
+    @staticmethod
+    def _renamed_by(fact: Fact, name: str) -> Asked | None:
+        """Return the request that gave a name: where it was asked for twice, each comes once.
+
+        The last one comes at once; what gives the name once more is one of before, which came late.
+        """
+        asked = [a for a in reversed(fact.asked) if a.name == name]
+        by = next((a for a in asked if a not in fact.done), next(iter(asked), None))
+        if by is not None:
+            fact.done.append(by)
+        return by
 
     def _wiped(self, host: HostId, before: Fact, fact: Fact, *, by_hand: bool) -> Change:
         by = next((a for a in reversed(fact.asked) if a.act == "reinstall"), None)

@@ -116,14 +116,21 @@ class Handling:
     def _was_reserved(self, change: Change, by: Asked) -> bool:
         """Tell whether a person had a host, as everybody knew, and its disk is still the same.
 
-        Until when one holds is the engine's own time: nothing is said after a clock jumped.
+        Until when one holds is the engine's own time: nothing is said after a clock jumped. A store
+        that was put back from an older backup knows of none that came in between.
         """
         mac = self.truth.mac(change.host)
         if mac is None or change.late or change.adopts or self.faults["clock_jump"]:
             return False
-        held = (self._reserved.get((own, change.host), (inf, 0)) for own in by.ours)
+        held = ((own, *self._reserved.get((own, change.host), (inf, 0))) for own in by.ours)
         settled = by.begun - HEARD - STOOD_STILL
-        return any(at < settled and mac.installs == installs for at, installs in held)
+        return any(
+            at < settled and mac.installs == installs and not self._is_forgotten(own, at)
+            for own, at, installs in held
+        )
+
+    def _is_forgotten(self, own: InstallationId, at: float) -> bool:
+        return any(shadow.own == own and shadow.has_forgotten(at) for shadow in self.shadows())
 
     def _returns(self, by: Asked) -> bool:
         """Tell whether a machine that was ready takes its own host back, renamed by a person."""
