@@ -54,6 +54,13 @@ def test_a_key_stays_pinned_when_a_clock_jumps_back_before_it_and_before_its_wip
         assert expected(another, host) == "", "that is another wipe"
 
 
+def test_a_wipe_of_before_the_one_that_a_key_came_after_counts_no_more_either() -> None:
+    older = replace(wiped(BEGIN + HOUR), kind="job.clean")
+    machine = on_host(asked=(older, wiped(BEGIN + HOUR + MINUTE)))
+    host = without_future(_pinned(record(), machine, LOGIN, SNAPSHOT, BEGIN + 2 * HOUR), BEGIN)
+    assert expected(present(machine, BEGIN + 2 * MINUTE), host) == "SHA256:new"
+
+
 def test_a_key_that_stays_the_same_over_a_wipe_came_after_it_too() -> None:
     machine = on_host(asked=(wiped(BEGIN + HOUR),))
     old = record(host_key=HostKey(key="SHA256:new", at=BEGIN))

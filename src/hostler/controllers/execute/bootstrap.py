@@ -305,13 +305,14 @@ def _key_of(host: Host, machine: Machine, snapshot: Snapshot) -> str:
 def _wiped(host: Host, machine: Machine, snapshot: Snapshot) -> datetime | None:
     """Return when the host's disk was last seen wiped on our word, for this machine or before.
 
-    A wipe that the key on record came after is none: that holds whatever their dates are.
+    Of its machine's, those count that came after the one which the key on record followed: that
+    holds whatever their dates are beside the key's.
     """
-    key = host.bootstrap.host_key
-    followed = key.wipe if key is not None else ""
-    wipes = [a.closed for a in _wipes(machine) if not followed or a.identity != followed]
+    key, wipes = host.bootstrap.host_key, _wipes(machine)
+    known = [a.at for a in wipes if key is not None and key.wipe and a.identity == key.wipe]
+    later = [a.closed for a in wipes if all(a.at > at for at in known)]
     before = reinstalled(host, snapshot.capabilities)
-    times = [at for at in (before, *wipes) if at is not None]
+    times = [at for at in (before, *later) if at is not None]
     return max(times, default=None)
 
 
