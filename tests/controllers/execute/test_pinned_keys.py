@@ -74,6 +74,12 @@ def test_a_wipe_that_is_over_only_after_a_login_began_is_not_what_its_key_came_a
     assert expected(on_host(asked=(wiped(BEGIN + HOUR),)), host) == ""
 
 
+def test_nothing_but_a_wipe_opens_a_pin() -> None:
+    other = replace(wiped(BEGIN + HOUR), kind="mac.rename.claimed", shows=Shows.OWNER_TAG)
+    host = record(host_key=HostKey(key="SHA256:old", at=BEGIN))
+    assert expected(on_host(asked=(other,)), host) == "SHA256:old"
+
+
 @pytest.mark.parametrize("wipe", ["", "m-other 2026-01-01T00:00:00+00:00"])
 @pytest.mark.parametrize("hours", [-1, 1])
 def test_other_wipes_than_the_one_that_a_key_came_after_count_by_their_dates(

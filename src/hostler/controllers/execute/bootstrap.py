@@ -9,16 +9,15 @@ from msgspec.structs import replace
 from hostler.controllers.runtime.leases import Leases, Tenure
 from hostler.controllers.runtime.settings import Ports
 from hostler.controllers.runtime.state import AccountState
-from hostler.domain.hosts.host_keys import reinstalled
+from hostler.domain.hosts.host_keys import last_wipe, wiped_for
 from hostler.domain.ids import HostId, MachineId
 from hostler.domain.machines.bootstrap import REBOOT
 from hostler.domain.machines.rollout import trouble_of
 from hostler.domain.model.host import Host
-from hostler.domain.model.machine import Asked, CallState, Machine
+from hostler.domain.model.machine import CallState, Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.snapshot import Answer, Answered, Probed, Snapshot
 from hostler.domain.observation.certainty import resources_of
-from hostler.domain.observation.effects import Shows
 from hostler.domain.policy.bootstrap import asks as asks_password
 from hostler.domain.policy.bootstrap import digest_of
 from hostler.domain.policy.bootstrap_data import DataState
@@ -286,38 +285,17 @@ def _pinned(
     """
     if not (prepared.login and prepared.fingerprint):
         return host
-    wiped, known = _wiped(host, machine, snapshot), host.bootstrap.host_key
+    wiped, known = wiped_for(machine, host, snapshot.capabilities), host.bootstrap.host_key
     judgement = judge(known, wiped, prepared.fingerprint, begun)
     key = judgement.host_key
     if judgement.ruling is Ruling.REFUSE or key is None:
         return host
-    last = max(_wipes(machine), key=lambda wipe: wipe.at, default=None)
-    return host.with_bootstrap(
-        host_key=replace(key, wipe=last.identity if last is not None else "")
-    )
+    return host.with_bootstrap(host_key=replace(key, wipe=last_wipe(machine)))
 
 
 def _key_of(host: Host, machine: Machine, snapshot: Snapshot) -> str:
     """Return the host key that the host must show now; empty where the first one is trusted."""
-    return expected(host.bootstrap.host_key, _wiped(host, machine, snapshot))
-
-
-def _wiped(host: Host, machine: Machine, snapshot: Snapshot) -> datetime | None:
-    """Return when the host's disk was last seen wiped on our word, for this machine or before.
-
-    Of its machine's, those count that came after the one which the key on record followed: that
-    holds whatever their dates are beside the key's.
-    """
-    key, wipes = host.bootstrap.host_key, _wipes(machine)
-    known = [a.at for a in wipes if key is not None and key.wipe and a.identity == key.wipe]
-    later = [a.closed for a in wipes if all(a.at > at for at in known)]
-    before = reinstalled(host, snapshot.capabilities)
-    times = [at for at in (before, *later) if at is not None]
-    return max(times, default=None)
-
-
-def _wipes(machine: Machine) -> list[Asked]:
-    return [a for a in machine.asked if a.shows is Shows.WIPE and a.call_state is CallState.DONE]
+    return expected(host.bootstrap.host_key, wiped_for(machine, host, snapshot.capabilities))
 
 
 def _was_rebooted(machine: Machine) -> bool:

@@ -8,8 +8,10 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from hostler.domain.ids import HostId
+from hostler.domain.model.calls import Shows
 from hostler.domain.model.capabilities import Cleaning
 from hostler.domain.model.host import Host
+from hostler.domain.model.machine import Asked, CallState, Machine
 from hostler.domain.model.provider import Capabilities
 from hostler.domain.model.resource import Resource
 from hostler.domain.policy.host_keys import HostKey, Ruling, expected, judge
@@ -19,6 +21,30 @@ def reinstalled(host: Host, capabilities: Capabilities) -> datetime | None:
     """Return when the host was last seen wiped on our word: no other cleaning changes its key."""
     wipes = capabilities.hosts is None or capabilities.hosts.cleaning is Cleaning.WIPE
     return host.cleaning.cleaned if wipes else None
+
+
+def wiped_for(machine: Machine, host: Host, capabilities: Capabilities) -> datetime | None:
+    """Return when the disk of a machine's host was last seen wiped on our word, for it or before.
+
+    Of the machine's wipes, those count that came after the one which the key on record followed:
+    whatever their dates are beside the key's, which is dated in another record.
+    """
+    key, wipes = host.bootstrap.host_key, _wipes(machine)
+    named = key.wipe if key is not None else ""
+    followed = next((wipe.at for wipe in wipes if named and wipe.identity == named), None)
+    later = [wipe.closed for wipe in wipes if followed is None or wipe.at > followed]
+    before = reinstalled(host, capabilities)
+    return max((at for at in (before, *later) if at is not None), default=None)
+
+
+def last_wipe(machine: Machine) -> str:
+    """Return the identity of the last wipe that a machine's host was seen to come through."""
+    last = max(_wipes(machine), key=lambda wipe: wipe.at, default=None)
+    return last.identity if last is not None else ""
+
+
+def _wipes(machine: Machine) -> list[Asked]:
+    return [a for a in machine.asked if a.shows is Shows.WIPE and a.call_state is CallState.DONE]
 
 
 def expected_keys(hosts: Mapping[HostId, Host], capabilities: Capabilities) -> dict[HostId, str]:
