@@ -57,7 +57,11 @@ class Scene:
 def test_the_name_that_comes_once_more_is_of_the_rename_that_was_answered_first() -> None:
     """It was asked for again, as it was not seen; that one had its effect at once."""
     scene = Scene()
-    first, second = scene.asks("spare-1", 0.0), scene.asks("spare-1", 72.0)
+    scene.asks("spare-2", 0.0)
+    scene.truth.promise(scene.host, "spare-2")
+    first = scene.asks("spare-1", 0.0)
+    scene.truth.promise(scene.host, "spare-1")
+    second = scene.asks("spare-1", 72.0)
     soon = scene.becomes("spare-1", 72.5)
     assert (soon.by, soon.late) == (second, False)
     scene.asks(CLAIMED, 78.0)
@@ -65,6 +69,31 @@ def test_the_name_that_comes_once_more_is_of_the_rename_that_was_answered_first(
     again = scene.becomes("spare-1", 108.0)
     assert (again.by, again.late) == (first, True)
     assert scene.truth.hosts[scene.host].late == 108.0
+
+
+def test_what_was_asked_before_and_never_was_to_come_is_not_what_came_twice() -> None:
+    """A rename that the world delivers twice within the consistency delay is the program's."""
+    scene = Scene()
+    scene.asks("spare-1", 0.0)  # refused
+    second = scene.asks("spare-1", 72.0)
+    scene.becomes("spare-1", 72.5)
+    scene.asks(CLAIMED, 78.0)
+    scene.becomes(CLAIMED, 78.0)
+    again = scene.becomes("spare-1", 100.0)
+    assert (again.by, again.late) == (second, False)
+
+
+def test_what_came_late_once_does_not_come_once_more() -> None:
+    scene = Scene()
+    scene.asks("spare-1", 0.0)
+    scene.truth.promise(scene.host, "spare-1")
+    second = scene.asks("spare-1", 72.0)
+    scene.becomes("spare-1", 72.5)
+    for at, late in ((108.0, True), (120.0, False)):
+        scene.becomes("by hand", at - 1.0)
+        again = scene.becomes("spare-1", at)
+        assert again.late is late
+    assert again.by == second
 
 
 def test_a_rename_that_is_delivered_twice_is_still_its_own() -> None:

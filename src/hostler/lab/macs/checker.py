@@ -162,8 +162,7 @@ class MacChecker(ScalewayChecker):
         act = match[2] or ("delete" if request.method == "DELETE" else "update")
         name = ""
         if act == "update":
-            body = msgspec.json.decode(request.body, type=dict[str, object])
-            name = str(body.get("name") or "")
+            name = _name_in(request)
         asked = Asked(ours=shadow.ours, machine=machine, act=act, name=name, begun=doing.begun)
         self.truth.ask(host, asked)
         mac = self.truth.mac(host)
@@ -194,7 +193,7 @@ class MacChecker(ScalewayChecker):
         if request.method == "PATCH":
             self._effects.promised(HostId(match[1]))
         if line.fault in _COMES_LATE:
-            self.truth.promise(HostId(match[1]))
+            self.truth.promise(HostId(match[1]), _name_in(request))
 
     def _wiped(self, request: HttpRequest, source: str, line: Line) -> None:
         match = _ID.search(request.path)
@@ -423,3 +422,8 @@ class MacChecker(ScalewayChecker):
     def _free(self, shadow: ShadowStore, fleet: Fleet) -> list[str]:
         """Return the hosts that a machine of the fleet could take now."""
         return free_for(self.world, self._scenario, shadow, fleet)
+
+
+def _name_in(request: HttpRequest) -> str:
+    """Return the name that an update of a host asks for; empty where it changes another thing."""
+    return str(msgspec.json.decode(request.body, type=dict[str, object]).get("name") or "")

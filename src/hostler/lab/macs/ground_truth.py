@@ -77,7 +77,8 @@ class Fact:
     `lent` is the installation whose name a person gave it, or that took it when a person had put it
     into the pool, until another one renames it. `promised` says that a rename was answered well
     which takes effect later than the consistency delay. `unclaimed` is the last name that it bore
-    which was none of a hostler's. `done` are the renames that were asked and took effect.
+    which was none of a hostler's. `done` are the renames that took effect, `coming` those that
+    were answered well to come later.
     """
 
     name: str
@@ -96,6 +97,7 @@ class Fact:
     unclaimed: str = ""
     asked: list[Asked] = field(default_factory=list[Asked])
     done: list[Asked] = field(default_factory=list[Asked])
+    coming: list[Asked] = field(default_factory=list[Asked])
 
     @property
     def owner(self) -> tuple[str, OwnerTag] | None:
@@ -119,10 +121,12 @@ class GroundTruth:
         if host in self.hosts:
             self.hosts[host].asked.append(asked)
 
-    def promise(self, host: HostId) -> None:
-        """Note that a rename was answered well, and comes later."""
+    def promise(self, host: HostId, name: str) -> None:
+        """Note that a rename to a name was answered well, and comes later."""
         if host in self.hosts:
-            self.hosts[host].promised = True
+            fact = self.hosts[host]
+            fact.promised = True
+            fact.coming += [a for a in reversed(fact.asked) if a.name == name][:1]
 
     def lend(self, host: HostId, installation: str) -> None:
         """Note that an installation took a host that a person had put where it could."""
@@ -229,12 +233,15 @@ class GroundTruth:
 
     @staticmethod
     def _renamed_by(fact: Fact, name: str) -> Asked | None:
-        """Return the request that gave a name: where it was asked for twice, each comes once.
+        """Return the request that gave a name: the last one that asked for it.
 
-        The last one comes at once; what gives the name once more is one of before, which came late.
+        Where that took effect before, and one that was answered well earlier is still to come, it
+        is that one.
         """
-        asked = [a for a in reversed(fact.asked) if a.name == name]
-        by = next((a for a in asked if a not in fact.done), next(iter(asked), None))
+        by = next((a for a in reversed(fact.asked) if a.name == name), None)
+        if by in fact.done:
+            coming = (a for a in fact.coming if a.name == name and a not in fact.done)
+            by = next(coming, by)
         if by is not None:
             fact.done.append(by)
         return by
